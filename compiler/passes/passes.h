@@ -1,0 +1,41 @@
+/* The passes, in the order in which compiler/pipeline.c runs them. Each takes a verified program and leaves a verified one. */
+#ifndef FIDC_PASSES_H
+#define FIDC_PASSES_H
+
+#include "compiler/ir/ir.h"
+
+/* What the program is compiled for. */
+typedef enum fidc_target {
+    FIDC_TARGET_CPU,      /* our operators, fused, packed weights */
+    FIDC_TARGET_PORTABLE, /* upstream's portable kernels only */
+} fidc_target;
+
+/* Ensures: no in-place operator, no alias: mutations of inputs and buffers stand in graph->mutations; every view operator is
+ * its *_copy form (view_copy, permute_copy, slice_copy, select_copy, expand_copy, squeeze_copy.dims, unsqueeze_copy, ...).
+ * Requires: what the archive gives. (passes/functionalize.c) */
+fid_status fidc_functionalize(fidc_program *program);
+
+/* Ensures: no operator that does nothing in inference (dropout, detach, alias, contiguous, to of the same dtype, assertions), and
+ * composite operators are rewritten into rows that have a kernel. For FIDC_TARGET_PORTABLE: only operators that upstream's runtime
+ * registers, with the dtypes it takes. (passes/decompose*.c) */
+fid_status fidc_decompose(fidc_program *program, fidc_target target);
+
+/* Evaluates nodes whose arguments are all constant, by their reference kernels; shares equal constants. (passes/fold.c) */
+fid_status fidc_fold(fidc_program *program);
+
+/* Removes nodes that compute what another already did with the same arguments. (passes/cse.c) */
+fid_status fidc_share(fidc_program *program);
+
+/* cpu target: batch norm into convolution, bias and activation into convolution and linear, chains into fid:: operators. (passes/fuse.c) */
+fid_status fidc_fuse(fidc_program *program);
+
+/* cpu target: gives 4-d activations around convolutions a channels-last dim order. (passes/layout.c) */
+fid_status fidc_layout(fidc_program *program);
+
+/* cpu target: weights of fid:: operators into the documented packed layout. (passes/pack.c) */
+fid_status fidc_pack(fidc_program *program);
+
+/* Lists every node whose operator has no kernel for the target; FID_OPERATOR_MISSING with the whole report. (passes/legalize.c) */
+fid_status fidc_check_supported(const fidc_program *program, fidc_target target);
+
+#endif

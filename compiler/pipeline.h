@@ -1,0 +1,29 @@
+/* The compiler as one call: archives in, program out. */
+#ifndef FIDC_PIPELINE_H
+#define FIDC_PIPELINE_H
+
+#include "compiler/passes/passes.h"
+
+typedef struct fidc_method_file { const char *name, *path; } fidc_method_file; /* "forward", "m.pt2" */
+
+typedef struct fidc_options {
+    size_t struct_size;
+    fidc_target target;
+    bool no_reuse;
+    bool stack_traces;
+    bool allow_missing;    /* write programs whose operators the runtime must bring */
+    const char *dump_ir;   /* directory for the IR after each stage; NULL: none */
+} fidc_options;
+
+typedef struct fidc_report {
+    uint32_t operators;        /* nodes emitted, all methods */
+    uint64_t planned_bytes, liveness_bound_bytes, program_bytes, constant_bytes;
+    char *unsupported;         /* lines, or NULL; free with the allocator's rules: lives until fidc_report_deinit */
+} fidc_report;
+
+/* Compiles to `output_path`, written under a temporary name and renamed; nothing is left behind on failure. */
+fid_status fidc_compile(fid_allocator allocator, const fid_sink *sink, const fidc_method_file *methods, size_t method_count,
+                        const fidc_options *options, const char *output_path, fidc_report *out_report);
+void fidc_report_deinit(fid_allocator allocator, fidc_report *report);
+
+#endif

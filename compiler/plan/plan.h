@@ -1,0 +1,36 @@
+/* Memory planning: where every tensor of a method lies in one block of planned memory. */
+#ifndef FIDC_PLAN_H
+#define FIDC_PLAN_H
+
+#include "compiler/ir/ir.h"
+
+#define FIDC_NOT_PLANNED UINT64_MAX
+
+typedef struct fidc_placement {
+    uint64_t offset;        /* bytes in the block; FIDC_NOT_PLANNED for constants and values that take no memory */
+    uint64_t bytes;         /* at the upper bounds, without padding */
+    const fidc_value *base; /* the value whose memory this one shares (a view without copy, an in-place result), or itself */
+    bool elided;            /* the producing node is emitted as nothing: the value is its base seen otherwise */
+} fidc_placement;
+
+typedef struct fidc_plan {
+    fidc_placement *of;     /* by value id */
+    uint32_t count;
+    uint64_t planned_bytes; /* size of the block */
+    uint64_t bound_bytes;   /* largest sum of live bytes at any moment: no placement can be smaller */
+} fidc_plan;
+
+typedef struct fidc_plan_options {
+    uint32_t alignment;     /* of every placement: 64 for cpu, 16 for portable */
+    bool no_reuse;          /* every tensor its own memory: for finding planner faults */
+    bool alias_views;       /* views and in-place results share memory (cpu target); portable: only et_view, which upstream binds itself */
+    bool plan_inputs, plan_outputs;
+} fidc_plan_options;
+
+/* Requires a clean graph (fidc_graph_clean). */
+fid_status fidc_plan_graph(const fidc_graph *graph, const fidc_plan_options *options, fidc_plan *out_plan);
+
+/* A map of the memory over time for people: arena text. */
+const char *fidc_plan_print(const fidc_graph *graph, const fidc_plan *plan);
+
+#endif

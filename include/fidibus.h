@@ -1,0 +1,124 @@
+/* fidibus: runs .pte programs. The lean C API; every binding sits on it.
+ *
+ * Threads: a program may be shared by threads once opened. A method belongs to one thread at a time (fid_method_cancel may come
+ * from any). Errors: every call that can fail returns a fid_status; the sentence goes to the environment's sink.
+ * Nothing here prints, exits or aborts. Text is UTF-8. Sizes are bytes unless said otherwise. */
+#ifndef FIDIBUS_H
+#define FIDIBUS_H
+
+#include "base/allocator.h"
+#include "base/span.h"
+#include "base/status.h"
+#include "ops/operator.h"
+#include "ops/value.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define FID_VERSION "0.1.0"
+
+typedef struct fid_program fid_program;
+typedef struct fid_method fid_method;
+typedef struct fid_backend fid_backend; /* runtime/backend.h */
+
+/* What a program runs with. Copied on open; what it points to must outlive the program. Zero-initialize, set struct_size. */
+typedef struct fid_environment {
+    size_t struct_size;
+    fid_allocator allocator;             /* required */
+    fid_sink sink;                       /* optional */
+    const fid_op_table *const *tables;   /* operator tables, searched in order */
+    size_t table_count;
+    const fid_backend *const *backends;
+    size_t backend_count;
+    const fid_threads *threads;          /* NULL: one thread */
+    uint32_t cpu;                        /* FID_CPU_ bits that kernels may use */
+    uint64_t (*now)(void *self);         /* nanoseconds, for tracing; optional */
+    void *now_self;
+} fid_environment;
+
+/* malloc, all built-in operators, the CPU's instruction sets, one thread. Sentences go to `message` (NULL: nowhere). */
+fid_environment fid_environment_default(fid_message *message);
+
+/* ---- Programs ---- */
+
+/* The bytes stay the caller's, aligned to 16 (flash, a mapped file), and must outlive the program. Nothing is copied. */
+fid_status fid_program_open_memory(const fid_environment *environment, const void *data, size_t size, fid_program **out_program);
+
+/* Maps the file (hosted platforms). Constants are used in place. */
+fid_status fid_program_open_file(const fid_environment *environment, const char *path, fid_program **out_program);
+
+/* Reads through a callback: file bytes [offset, offset + size) into `buffer`. Used at open (program) and load (segments). */
+typedef struct fid_source {
+    fid_status (*read)(void *self, uint64_t offset, void *buffer, size_t size);
+    void *self;
+    uint64_t size; /* bytes of the whole file */
+} fid_source;
+fid_status fid_program_open_source(const fid_environment *environment, const fid_source *source, fid_program **out_program);
+
+/* Closes when the last method is gone: a method keeps its program alive. */
+void fid_program_close(fid_program *program);
+
+size_t fid_program_method_count(const fid_program *program);
+const char *fid_program_method_name(const fid_program *program, size_t index); /* NULL: no such index */
+/* Bytes stored in the program under a name (named_data); FID_NOT_FOUND. */
+fid_status fid_program_named_data(const fid_program *program, const char *key, fid_span *out_data);
+
+/* ---- Methods ---- */
+
+typedef struct fid_method_options {
+    size_t struct_size;
+    void *memory;              /* planned memory of the caller, aligned to 64; NULL: from the allocator */
+    size_t memory_size;
+    const fid_threads *threads; /* overrides the environment's */
+    bool no_cpu_kernels;       /* reference kernels only */
+} fid_method_options;
+
+/* Verifies and prepares one method; options may be NULL. After it, running allocates nothing unless a dynamic shape needs scratch. */
+fid_status fid_method_load(fid_program *program, const char *name, const fid_method_options *options, fid_method **out_method);
+void fid_method_unload(fid_method *method);
+
+typedef struct fid_tensor_info {
+    uint8_t tag;               /* fid_tag; the rest only for tensors */
+    uint8_t dtype, rank, dynamism;
+    const int64_t *sizes;      /* upper bounds of dynamic dimensions */
+    const uint8_t *dim_order;
+    size_t bytes;              /* at these sizes */
+} fid_tensor_info;
+
+size_t fid_method_input_count(const fid_method *method);
+size_t fid_method_output_count(const fid_method *method);
+fid_status fid_method_input_info(const fid_method *method, size_t index, fid_tensor_info *out_info);
+fid_status fid_method_output_info(const fid_method *method, size_t index, fid_tensor_info *out_info);
+size_t fid_method_planned_bytes(const fid_method *method);
+
+/* Gives an input. Tensors: dtype and rank must match, sizes lie within the bounds; any strides: `strides` in elements, NULL for
+ * row-major. With `by_reference` and a layout that the method can use directly, the data is used in place and must stay valid
+ * until the next run ends; otherwise it is copied now. Numbers must match the program's kind. */
+typedef struct fid_input {
+    size_t struct_size;
+    fid_value value;           /* tensor: as.tensor->{data,sizes,rank,dtype} are read */
+    const int64_t *strides;
+    bool by_reference;
+} fid_input;
+fid_status fid_method_set_input(fid_method *method, size_t index, const fid_input *input);
+/* Shorthand: a row-major tensor, copied. */
+fid_status fid_method_set_input_tensor(fid_method *method, size_t index, fid_dtype dtype, const int64_t *sizes, size_t rank,
+                                       const void *data);
+
+/* Runs with the inputs that are set; FID_INVALID_STATE names one that is missing. */
+fid_status fid_method_run(fid_method *method);
+/* From any thread: the run in progress ends with FID_CANCELLED after its present operator. */
+void fid_method_cancel(fid_method *method);
+
+/* The value of an output after a run; valid until the next run or unload. */
+fid_status fid_method_output(const fid_method *method, size_t index, const fid_value **out_value);
+/* Writes an output to the caller's memory from now on (size in bytes, at least the info's). */
+fid_status fid_method_set_output_data(fid_method *method, size_t index, void *data, size_t size);
+/* Puts mutable buffers back to their initial content. */
+fid_status fid_method_reset(fid_method *method);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
