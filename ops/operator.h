@@ -2,6 +2,7 @@
 #ifndef FID_OPS_OPERATOR_H
 #define FID_OPS_OPERATOR_H
 
+#include "base/span.h"
 #include "ops/kernel.h"
 
 typedef enum fid_op_kind {
