@@ -67,6 +67,7 @@ bool fid_schema_next_arg(fid_schema_cursor *cursor, fid_schema_arg *out_arg);
 bool fid_schema_next_result(fid_schema_cursor *cursor, fid_schema_arg *out_result);
 
 /* Checks the tags of a call's arguments against the schema: inputs, then one value per result (for out= forms).
+ * A call may leave out the four tensor options (dtype, layout, device, pin_memory) together, as PyTorch's out= forms do.
  * Sets call->output_index. `call->arg_count` beyond inputs + results is an error here; strip upstream's repeated return first. */
 fid_status fid_schema_check(const fid_op *op, fid_call *call);
 

@@ -44,3 +44,9 @@ fid_dtype fid_result_type(const fid_call *call, uint32_t first, uint32_t count) 
     for (uint32_t i = first; i < first + count; i++) fid_promotion_add(&promotion, call->args[i]);
     return fid_promotion_result(&promotion);
 }
+
+fid_dtype fid_option_dtype(const fid_call *call, uint32_t i, uint32_t inputs, fid_dtype otherwise) {
+    if (call->output_index == inputs) return fid_arg_is_none(call, i) ? otherwise : (fid_dtype)fid_arg_int(call, i);
+    const fid_tensor *out = call->arg_count > call->output_index ? fid_out_tensor(call, 0) : NULL;
+    return out ? (fid_dtype)out->dtype : otherwise;
+}

@@ -156,13 +156,31 @@ static fid_status mismatch(const fid_call *call, uint32_t i, const fid_schema_ar
                     call->name, i, (int)arg->name.size, (const char *)arg->name.data, call->args[i]->tag);
 }
 
+/* dtype, layout, device and pin_memory: PyTorch's out= forms have none of the four, since the output tells them. */
+static bool is_tensor_option(const fid_schema_arg *arg) {
+    return arg->type == FID_SCHEMA_LAYOUT || arg->type == FID_SCHEMA_DEVICE ||
+           (arg->type == FID_SCHEMA_BOOL && same_text("pin_memory", (const char *)arg->name.data, arg->name.size)) ||
+           (arg->type == FID_SCHEMA_DTYPE && same_text("dtype", (const char *)arg->name.data, arg->name.size));
+}
+
+static bool leaves_out_options(const char *schema, uint32_t arg_count) {
+    fid_schema_cursor cursor = fid_schema_begin(schema);
+    fid_schema_arg arg;
+    uint32_t expected = 0, options = 0;
+    for (; fid_schema_next_arg(&cursor, &arg); expected++) options += is_tensor_option(&arg);
+    while (fid_schema_next_result(&cursor, &arg)) expected++;
+    return options == 4 && arg_count + 4 == expected;
+}
+
 fid_status fid_schema_check(const fid_op *op, fid_call *call) {
     fid_schema_cursor cursor = fid_schema_begin(op->schema);
     fid_schema_arg arg;
+    bool no_options = leaves_out_options(op->schema, call->arg_count);
     uint32_t i = 0;
-    for (; fid_schema_next_arg(&cursor, &arg); i++) {
-        if (i >= call->arg_count) break;
-        if (!arg_matches(&arg, call->args[i])) return mismatch(call, i, &arg);
+    while (fid_schema_next_arg(&cursor, &arg)) {
+        if (no_options && is_tensor_option(&arg)) continue;
+        if (i < call->arg_count && !arg_matches(&arg, call->args[i])) return mismatch(call, i, &arg);
+        i++;
     }
     call->output_index = i;
     /* A call form without out= arguments (prims, effects) gives its results as values of any kind that the kernel writes. */
