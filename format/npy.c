@@ -158,7 +158,7 @@ static fid_status find_header(const fid_sink *sink, const char *name, fid_span f
 fid_status fid_npy_parse(const fid_sink *sink, const char *name, fid_span file, fid_npy *out_npy) {
     fid_npy npy = {.dtype = FID_DTYPE_NONE};
     cursor header;
-    fid_span rest;
+    fid_span rest = {NULL, 0};
     size_t bytes;
     FID_TRY(find_header(sink, name, file, &header, &rest));
     FID_TRY(read_dictionary(sink, name, header, &npy));
