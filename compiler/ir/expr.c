@@ -12,7 +12,7 @@ static uint64_t mix(uint64_t h, uint64_t value) {
 static uint64_t hash_of(const fidc_expr *e) {
     uint64_t h = mix(e->kind, (uint64_t)e->constant);
     for (const char *c = e->symbol; c && *c; c++) h = mix(h, (uint64_t)(unsigned char)*c);
-    return mix(mix(h, (uint64_t)(uintptr_t)e->a), (uint64_t)(uintptr_t)e->b);
+    return mix(mix(h, e->a ? e->a->id + 1 : 0), e->b ? e->b->id + 1 : 0);
 }
 
 static bool same(const fidc_expr *x, const fidc_expr *y) {
@@ -48,8 +48,8 @@ static fidc_expr *intern(fidc_program *program, const fidc_expr *e, bool *out_ne
     fidc_expr *copy = fidc_allocate(program, sizeof *copy);
     if (!copy) return NULL;
     *copy = *e;
+    copy->id = program->expr_count++;
     program->exprs[at] = copy;
-    program->expr_count++;
     *out_new = true;
     return copy;
 }
@@ -177,7 +177,7 @@ static bool commutes(fidc_expr_kind kind) {
 static bool goes_after(const fidc_expr *a, const fidc_expr *b) {
     if (a->kind != b->kind) return a->kind == FIDC_EXPR_CONST || (b->kind != FIDC_EXPR_CONST && a->kind > b->kind);
     if (a->kind == FIDC_EXPR_SYMBOL) return strcmp(a->symbol, b->symbol) > 0;
-    return hash_of(a) > hash_of(b);
+    return a->id > b->id;
 }
 
 const fidc_expr *fidc_expr_binary(fidc_program *program, fidc_expr_kind kind, const fidc_expr *a, const fidc_expr *b) {

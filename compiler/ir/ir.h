@@ -34,6 +34,7 @@ typedef struct fidc_expr {
     const struct fidc_expr *a, *b;
     int64_t low, high;     /* bounds; high FIDC_UNBOUNDED if none */
     int64_t hint;          /* value at the example inputs */
+    uint32_t id;           /* order of making: a stable order where addresses are none */
 } fidc_expr;
 
 const fidc_expr *fidc_expr_const(fidc_program *program, int64_t value);
@@ -127,6 +128,7 @@ struct fidc_node {
     uint32_t graph_count;
     const char *source;    /* the user's stack trace as torch.export keeps it, or NULL */
     const char *module;    /* "L['self'].features.0.0" style path of nn.Module, or NULL */
+    bool in_place;         /* only before functionalize: the call writes its first argument, and output 0 is that argument after it */
     fidc_node *previous, *next;
     fidc_graph *graph;
     void *scratch;
@@ -232,6 +234,11 @@ fid_status fidc_verify(const fidc_program *program);
  *     %y: f32[1, 16, 112, 112] = aten.conv2d(%x, %w, None, [2, 2], [1, 1], [1, 1], 1)
  *     return %y
  *   }
+ *
+ * More of it: "symbol s0 in [2, 64] hint 8" before a method; channels-last "f32[1, 3, 8, 8]{0, 2, 3, 1}"; numbers "%n: int(s0)";
+ * buffers that are written "buffer %b: f32[4] = "cache""; small data inline "= "w" {1, 2}"; "update %b <- %v" before return;
+ * in-place calls "aten.relu!(%x)"; dtypes "dtype.f32", memory formats "format.2", layouts "layout.0", devices "device.cpu";
+ * control flow: "... = NAME(%p) graph(%a: f32[2]) { ... } graph(...) { ... }".
  */
 fid_status fidc_print(const fidc_program *program, char **out_text); /* arena */
 fid_status fidc_parse(fidc_program *program, const char *text, size_t length); /* const data: zeros unless given inline */

@@ -68,7 +68,7 @@ static fidc_value *add_value(fidc_graph *graph, const char *name, fidc_type type
     }
     fidc_value *value = fidc_allocate(program, sizeof *value);
     if (!value) return NULL;
-    value->name = name ? fidc_text(program, name) : fidc_text_format(program, "t%u", graph->name_counter++);
+    value->name = name ? fidc_text(program, name) : fidc_text_format(program, "_%u", graph->name_counter++);
     value->type = (uint8_t)type;
     value->dtype = (uint8_t)FID_DTYPE_NONE;
     value->id = graph->value_count;

@@ -1,0 +1,217 @@
+/* The rules of the IR. Run between all stages; a broken rule is a fault of the stage before, or an archive that contradicts
+ * itself, and the sentence says which node and what. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "compiler/ir/infer.h"
+
+/* ---- Definitions before uses, unique names ---- */
+
+typedef struct scope {
+    const fidc_graph *graph;
+    const struct scope *outer;
+    uint8_t *defined; /* by value id */
+} scope;
+
+static bool is_defined(const scope *s, const fidc_value *value) {
+    for (; s; s = s->outer) {
+        if (value->id < s->graph->value_count && s->graph->values[value->id] == value) return s->defined[value->id];
+    }
+    return false;
+}
+
+static fid_status check_use(const scope *s, const fidc_arg *arg, const char *where) {
+    fid_sink const *sink = s->graph->program->sink;
+    if (arg->kind == FIDC_ARG_LIST) {
+        for (uint32_t i = 0; i < arg->as.list.count; i++) FID_TRY(check_use(s, &arg->as.list.items[i], where));
+    }
+    const fidc_value *value = fidc_value_of(arg);
+    if (!value || is_defined(s, value)) return FID_OK;
+    return fid_fail(sink, FID_INVALID_PROGRAM, "%s uses '%s' before it is defined", where, value->name);
+}
+
+static int compare_names(const void *a, const void *b) {
+    return strcmp((*(fidc_value *const *)a)->name, (*(fidc_value *const *)b)->name);
+}
+
+static fid_status check_names(const fidc_graph *graph) {
+    if (!graph->value_count) return FID_OK;
+    fidc_value **sorted = malloc(graph->value_count * sizeof *sorted);
+    if (!sorted) return fid_fail(graph->program->sink, FID_OUT_OF_MEMORY, "no memory to verify");
+    memcpy(sorted, graph->values, graph->value_count * sizeof *sorted);
+    qsort(sorted, graph->value_count, sizeof *sorted, compare_names);
+    fid_status status = FID_OK;
+    for (uint32_t i = 1; i < graph->value_count && status == FID_OK; i++) {
+        if (sorted[i]->forward || sorted[i - 1]->forward || strcmp(sorted[i]->name, sorted[i - 1]->name) != 0) continue;
+        status = fid_fail(graph->program->sink, FID_INVALID_PROGRAM, "two values are named '%s'", sorted[i]->name);
+    }
+    free(sorted);
+    return status;
+}
+
+/* ---- Arguments against the schema ---- */
+
+static bool item_fits(const fid_schema_arg *arg, const fidc_arg *item) {
+    const fidc_value *value = fidc_value_of(item);
+    bool number = item->kind == FIDC_ARG_INT || item->kind == FIDC_ARG_DOUBLE || item->kind == FIDC_ARG_BOOL;
+    bool symbolic = value && value->type != FIDC_TENSOR && value->type != FIDC_NOTHING;
+    switch (arg->type) {
+    case FID_SCHEMA_TENSOR: return value ? value->type == FIDC_TENSOR : (item->kind == FIDC_ARG_NONE && arg->optional_items);
+    case FID_SCHEMA_STRING: return item->kind == FIDC_ARG_STRING;
+    case FID_SCHEMA_DTYPE: return item->kind == FIDC_ARG_DTYPE;
+    case FID_SCHEMA_LAYOUT:
+    case FID_SCHEMA_MEMORY_FORMAT: return item->kind == FIDC_ARG_LAYOUT || item->kind == FIDC_ARG_MEMORY_FORMAT || item->kind == FIDC_ARG_INT;
+    case FID_SCHEMA_DEVICE:
+    case FID_SCHEMA_GENERATOR: return true;
+    default: return number || symbolic;
+    }
+}
+
+static bool arg_fits(const fid_schema_arg *arg, const fidc_arg *given) {
+    const fidc_value *value = fidc_value_of(given);
+    if (given->kind == FIDC_ARG_NONE || (value && value->type == FIDC_NOTHING)) {
+        return arg->optional || arg->type >= FID_SCHEMA_LAYOUT;
+    }
+    if (!arg->list) return given->kind != FIDC_ARG_LIST && item_fits(arg, given);
+    if (given->kind != FIDC_ARG_LIST) return arg->list_size && item_fits(arg, given);
+    for (uint32_t i = 0; i < given->as.list.count; i++) {
+        if (!item_fits(arg, &given->as.list.items[i])) return false;
+    }
+    return true;
+}
+
+static fid_status check_schema(const fidc_node *node) {
+    fid_schema_cursor cursor = fid_schema_begin(node->op->schema);
+    fid_schema_arg arg;
+    for (uint32_t i = 0; fid_schema_next_arg(&cursor, &arg); i++) {
+        if (i < node->arg_count && arg_fits(&arg, &node->args[i])) continue;
+        return fid_fail(node->graph->program->sink, FID_INVALID_PROGRAM, "%s: argument %u (%.*s) does not fit the schema %s",
+                        fidc_where(node), i, (int)arg.name.size, (const char *)arg.name.data, node->op->schema);
+    }
+    return FID_OK;
+}
+
+/* ---- Shapes against the operator table ---- */
+
+static void meta_text(char *text, size_t size, const fid_meta *meta) {
+    char sizes[200];
+    fid_format(text, size, "%s%s", fid_dtype_short_name((fid_dtype)meta->dtype), fid_shape_text(meta->sizes, meta->rank, sizes, sizeof sizes));
+}
+
+static fid_meta meta_at(const fidc_value *value, fidc_point point) {
+    fid_meta meta = {.rank = value->rank, .dtype = value->dtype};
+    for (size_t i = 0; i < value->rank; i++) meta.sizes[i] = fidc_expr_at(value->sizes[i], point);
+    return meta;
+}
+
+/* Sizes that only running tells (bounded unknowns) are not compared. */
+static bool agrees(const fidc_value *value, const fid_meta *graph, const fid_meta *table, fid_op_kind kind) {
+    if (graph->dtype != table->dtype || graph->rank != table->rank) return false;
+    if (kind == FID_OP_DATA_DEPENDENT) return true;
+    for (size_t i = 0; i < graph->rank; i++) {
+        if (value->sizes[i]->kind == FIDC_EXPR_BOUNDED) continue;
+        if (graph->sizes[i] != table->sizes[i]) return false;
+    }
+    return true;
+}
+
+static bool has_unknown(const fidc_expr *e) {
+    if (!e) return false;
+    /* u0 and friends of torch.export are symbols of data: a graph may relate them in ways that a shape function cannot see. */
+    if (e->kind == FIDC_EXPR_BOUNDED || (e->kind == FIDC_EXPR_SYMBOL && e->symbol[0] == 'u')) return true;
+    return has_unknown(e->a) || has_unknown(e->b);
+}
+
+static bool arg_has_unknown(const fidc_arg *arg) {
+    const fidc_value *value = fidc_value_of(arg);
+    if (value && value->number && has_unknown(value->number)) return true;
+    for (size_t i = 0; value && value->type == FIDC_TENSOR && i < value->rank; i++) {
+        if (has_unknown(value->sizes[i])) return true;
+    }
+    for (uint32_t i = 0; arg->kind == FIDC_ARG_LIST && i < arg->as.list.count; i++) {
+        if (arg_has_unknown(&arg->as.list.items[i])) return true;
+    }
+    return false;
+}
+
+static bool node_is_static(const fidc_node *node) {
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        if (node->outputs[i]->type != FIDC_TENSOR || !fidc_sizes_static(node->outputs[i])) return false;
+    }
+    return true;
+}
+
+static fid_status check_shapes_at(const fidc_node *node, fidc_point point, fid_meta *metas) {
+    FID_TRY(fidc_infer_at(node, point, metas, node->output_count));
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        const fidc_value *value = node->outputs[i];
+        fid_meta graph = meta_at(value, point);
+        if (agrees(value, &graph, &metas[i], (fid_op_kind)node->op->kind)) continue;
+        char left[260], right[260];
+        meta_text(left, sizeof left, &graph);
+        meta_text(right, sizeof right, &metas[i]);
+        return fid_fail(node->graph->program->sink, FID_INVALID_PROGRAM,
+                        "%s: output %u is %s in the graph and %s by the operator table; the archive and this version of fidibus disagree",
+                        fidc_where(node), i, left, right);
+    }
+    return FID_OK;
+}
+
+static fid_status check_shapes(const fidc_node *node) {
+    if (!node->op->shape || !node->output_count) return FID_OK;
+    for (uint32_t i = 0; i < node->arg_count; i++) {
+        if (arg_has_unknown(&node->args[i])) return FID_OK;
+    }
+    fid_meta *metas = calloc(node->output_count, sizeof *metas);
+    if (!metas) return fid_fail(node->graph->program->sink, FID_OUT_OF_MEMORY, "no memory to verify");
+    fid_status status = check_shapes_at(node, FIDC_AT_HINT, metas);
+    if (status == FID_OK && !node_is_static(node)) status = check_shapes_at(node, FIDC_AT_HIGH, metas);
+    free(metas);
+    return status;
+}
+
+/* ---- Whole graphs ---- */
+
+static fid_status check_graph(const fidc_graph *graph, const scope *outer);
+
+static fid_status check_node(const scope *s, const fidc_node *node) {
+    if (node->arg_count || node->graph_count) {
+        for (uint32_t i = 0; i < node->arg_count; i++) FID_TRY(check_use(s, &node->args[i], fidc_where(node)));
+        for (uint32_t i = 0; i < node->graph_count; i++) FID_TRY(check_graph(node->graphs[i], s));
+    }
+    if (!node->graph_count) {
+        FID_TRY(check_schema(node));
+        FID_TRY(check_shapes(node));
+    }
+    for (uint32_t i = 0; i < node->output_count; i++) s->defined[node->outputs[i]->id] = 1;
+    return FID_OK;
+}
+
+static fid_status check_body(const scope *s) {
+    const fidc_graph *graph = s->graph;
+    for (uint32_t i = 0; i < graph->value_count; i++) {
+        if (graph->values[i]->origin != FIDC_FROM_NODE) s->defined[i] = 1;
+    }
+    for (const fidc_node *node = graph->first; node; node = node->next) FID_TRY(check_node(s, node));
+    const char *name = graph->name ? graph->name : "a branch";
+    for (uint32_t i = 0; i < graph->output_count; i++) FID_TRY(check_use(s, &graph->outputs[i], name));
+    for (uint32_t i = 0; i < graph->mutation_count; i++) {
+        fidc_arg value = fidc_v(graph->mutations[i].value);
+        FID_TRY(check_use(s, &value, name));
+    }
+    return FID_OK;
+}
+
+static fid_status check_graph(const fidc_graph *graph, const scope *outer) {
+    FID_TRY(check_names(graph));
+    scope s = {graph, outer, calloc(graph->value_count + 1, 1)};
+    if (!s.defined) return fid_fail(graph->program->sink, FID_OUT_OF_MEMORY, "no memory to verify");
+    fid_status status = check_body(&s);
+    free(s.defined);
+    return status;
+}
+
+fid_status fidc_verify(const fidc_program *program) {
+    for (uint32_t i = 0; i < program->method_count; i++) FID_TRY(check_graph(program->methods[i], NULL));
+    return FID_OK;
+}
