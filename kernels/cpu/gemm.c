@@ -1,0 +1,162 @@
+/* Loops around the product tiles.
+ *
+ * A task owns a rectangle of c. Inside it, blocks of rows (as many as keep their part of a in the second-level cache) run over
+ * parts of k (so that one panel of b stays in the first-level cache), then over panels of b, then over tiles. */
+#include "kernels/cpu/gemm.h"
+
+#define DEPTH_BLOCK 320     /* of k: two panels take 40 KiB */
+#define BLOCK_FLOATS 98304  /* of a: 384 KiB */
+#define ROW_PAD 16          /* floats after a gathered row: rows then fall into different cache sets */
+#define SMALL_WORK 300000.0 /* operations below which a second thread costs more than it brings */
+
+void fidk_parallel(const fid_threads *threads, void (*task)(void *context, size_t index), void *context, size_t count) {
+    if (threads && threads->count > 1 && count > 1) threads->run(threads->self, task, context, count);
+    else
+        for (size_t i = 0; i < count; i++) task(context, i);
+}
+
+size_t fidk_worthwhile_threads(const fid_threads *threads, double operations) {
+    size_t most = threads ? threads->count : 1;
+    double want = operations / SMALL_WORK;
+    return want < 1 ? 1 : want < (double)most ? (size_t)want : most;
+}
+
+static size_t round_up(size_t value, size_t step) { return (value + step - 1) / step * step; }
+static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+
+typedef struct gemm_plan {
+    size_t row_tasks, column_tasks;
+    size_t depth_parts;
+    size_t block_rows; /* most rows of a block */
+    bool copies;       /* rows of a are gathered into scratch */
+    size_t copy_stride;
+    const fidk_gemm *gemm;
+    float *scratch;
+} gemm_plan;
+
+/* Rows a multiple of 2 KiB apart share few cache sets. */
+static bool rows_collide(const fidk_gemm *g) {
+    return g->a_stride % 512 == 0 && g->m > 4 && g->n >= 128;
+}
+
+static gemm_plan plan_gemm(const fidk_gemm *g) {
+    gemm_plan plan = {.gemm = g, .row_tasks = 1, .column_tasks = 1};
+    size_t part;
+    plan.depth_parts = g->k ? (g->k + DEPTH_BLOCK - 1) / DEPTH_BLOCK : 1;
+    part = (g->k + plan.depth_parts - 1) / plan.depth_parts;
+    plan.copies = g->gather || rows_collide(g);
+    plan.copy_stride = round_up(part, 16) + ROW_PAD;
+    plan.block_rows = BLOCK_FLOATS / plan.copy_stride / g->tiles->product_rows * g->tiles->product_rows;
+    if (plan.block_rows < g->tiles->product_rows) plan.block_rows = g->tiles->product_rows;
+    size_t tasks = fidk_worthwhile_threads(g->threads, (double)g->m * (double)g->n * (double)g->k);
+    /* Splitting rows reads b once a task, splitting columns a: split what costs less. */
+    if (g->m >= g->n || (g->gather && g->m >= 4 * tasks)) plan.row_tasks = smaller(tasks, (g->m + 3) / 4);
+    plan.column_tasks = smaller(tasks / plan.row_tasks, (g->n + FIDK_PANEL - 1) / FIDK_PANEL);
+    if (!plan.column_tasks) plan.column_tasks = 1;
+    return plan;
+}
+
+static size_t scratch_of_task(const gemm_plan *plan) { return plan->copies ? plan->block_rows * plan->copy_stride : 0; }
+
+size_t fidk_gemm_scratch_bytes(const fidk_gemm *gemm) {
+    gemm_plan plan = plan_gemm(gemm);
+    return scratch_of_task(&plan) * plan.row_tasks * plan.column_tasks * sizeof(float);
+}
+
+/* What the tile applies itself, as a clamp; the others follow in a second look at the tile. */
+static bool tile_applies(fid_activation_kind kind) {
+    return kind == FID_ACTIVATION_NONE || kind == FID_ACTIVATION_RELU || kind == FID_ACTIVATION_CLAMP;
+}
+
+static void set_clamp(fidk_product *p, const fid_activation *activation) {
+    p->low = -INFINITY, p->high = INFINITY;
+    if (activation->kind == FID_ACTIVATION_RELU) p->low = 0;
+    if (activation->kind == FID_ACTIVATION_CLAMP) p->low = (float)activation->a, p->high = (float)activation->b;
+}
+
+static void activate(const fidk_gemm *g, const fidk_product *p, size_t rows) {
+    fidk_unary unary = {.x = p->c, .y = p->c, .x_stride = p->c_stride, .y_stride = p->c_stride, .rows = rows,
+                        .columns = p->columns, .a = (float)g->activation.a, .b = (float)g->activation.b};
+    g->tiles->unary[g->activation.kind](&unary);
+}
+
+/* All rows of a block against the columns of p, in tiles of nearly equal height. */
+static void run_column(const fidk_gemm *g, const fidk_product *p, size_t rows, const fidk_product_tile *functions, size_t most) {
+    size_t count = (rows + most - 1) / most;
+    for (size_t i = 0; i < count; i++) {
+        size_t begin = fidk_part_begin(rows, count, i), height = fidk_part_begin(rows, count, i + 1) - begin;
+        fidk_product tile = *p;
+        tile.a += begin * p->a_stride;
+        tile.c += begin * p->c_stride;
+        if (p->add) tile.add += begin * p->add_stride;
+        functions[height - 1](&tile);
+        if (p->finish && !tile_applies(g->activation.kind)) activate(g, &tile, height);
+    }
+}
+
+/* One block of rows, one part of k, all columns [n0, n1) of the task. */
+static void run_block(const fidk_gemm *g, fidk_product p, size_t rows, size_t n0, size_t n1) {
+    const fidk_tiles *t = g->tiles;
+    const fidk_product base = p;
+    for (size_t n = n0; n < n1;) {
+        bool wide = rows <= t->wide_rows && n1 - n > t->product_columns;
+        p.columns = smaller(n1 - n, wide ? t->wide_columns : t->product_columns);
+        p.b = base.b + n / FIDK_PANEL * base.b_panel;
+        p.c = base.c + n;
+        if (base.bias) p.bias = base.bias + n;
+        if (base.add) p.add = base.add + n;
+        run_column(g, &p, rows, wide ? t->wide : t->product, wide ? t->wide_rows : t->product_rows);
+        n += p.columns;
+    }
+}
+
+static void fill_copy(const gemm_plan *plan, float *copy, size_t row, size_t rows, size_t k, size_t depth) {
+    const fidk_gemm *g = plan->gemm;
+    if (g->gather) {
+        g->gather(g->gather_self, row, rows, k, depth, copy, plan->copy_stride);
+        return;
+    }
+    for (size_t r = 0; r < rows; r++)
+        memcpy(copy + r * plan->copy_stride, g->a + (row + r) * g->a_stride + k, depth * sizeof *copy);
+}
+
+static void run_rows(const gemm_plan *plan, float *copy, size_t row, size_t rows, size_t n0, size_t n1) {
+    const fidk_gemm *g = plan->gemm;
+    for (size_t i = 0; i < plan->depth_parts; i++) {
+        size_t k = fidk_part_begin(g->k, plan->depth_parts, i);
+        fidk_product p = {.b = g->b + k * g->b_row, .b_row = g->b_row, .b_panel = g->b_panel,
+                          .depth = fidk_part_begin(g->k, plan->depth_parts, i + 1) - k,
+                          .c = g->c + row * g->c_stride, .c_stride = g->c_stride, .bias = g->bias,
+                          .accumulate = i > 0, .finish = i + 1 == plan->depth_parts};
+        p.add = g->add && p.finish ? g->add + row * g->add_stride : NULL;
+        p.add_stride = g->add_stride;
+        p.a = plan->copies ? copy : g->a + row * g->a_stride + k;
+        p.a_stride = plan->copies ? plan->copy_stride : g->a_stride;
+        set_clamp(&p, &g->activation);
+        if (plan->copies) fill_copy(plan, copy, row, rows, k, p.depth);
+        run_block(g, p, rows, n0, n1);
+    }
+}
+
+static void run_task(void *context, size_t index) {
+    const gemm_plan *plan = context;
+    const fidk_gemm *g = plan->gemm;
+    size_t row_task = index / plan->column_tasks, column_task = index % plan->column_tasks;
+    size_t panels = (g->n + FIDK_PANEL - 1) / FIDK_PANEL;
+    size_t n0 = fidk_part_begin(panels, plan->column_tasks, column_task) * FIDK_PANEL;
+    size_t n1 = smaller(fidk_part_begin(panels, plan->column_tasks, column_task + 1) * FIDK_PANEL, g->n);
+    size_t m0 = fidk_part_begin(g->m, plan->row_tasks, row_task), m1 = fidk_part_begin(g->m, plan->row_tasks, row_task + 1);
+    size_t blocks = (m1 - m0 + plan->block_rows - 1) / plan->block_rows;
+    float *copy = plan->copies ? plan->scratch + index * scratch_of_task(plan) : NULL;
+    for (size_t i = 0; i < blocks; i++) {
+        size_t row = m0 + fidk_part_begin(m1 - m0, blocks, i), end = m0 + fidk_part_begin(m1 - m0, blocks, i + 1);
+        run_rows(plan, copy, row, end - row, n0, n1);
+    }
+}
+
+void fidk_gemm_run(const fidk_gemm *gemm, void *scratch) {
+    if (!gemm->m || !gemm->n) return;
+    gemm_plan plan = plan_gemm(gemm);
+    plan.scratch = scratch;
+    fidk_parallel(gemm->threads, run_task, &plan, plan.row_tasks * plan.column_tasks);
+}

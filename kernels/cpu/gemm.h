@@ -1,0 +1,52 @@
+/* Matrix products: blocking, threads and epilogues over the product tiles. */
+#ifndef FID_KERNELS_CPU_GEMM_H
+#define FID_KERNELS_CPU_GEMM_H
+
+#include "kernels/cpu/tiles.h"
+
+/* Rows of a that are not rows of one matrix (patches of an image): writes rows [row, row + rows), columns [k, k + depth) of
+ * a to `out`, whose rows are out_stride floats apart. Called from several threads at once. */
+typedef void (*fidk_gather)(const void *self, size_t row, size_t rows, size_t k, size_t depth, float *out, size_t out_stride);
+
+/* c (m, n) = activation(a (m, k) * b (k, n) + bias (n) + add (m, n)). Each sum runs over k in order, in parts of at most
+ * fidk_gemm_depth: the same for every instruction set with fused multiply-add and for every number of threads. */
+typedef struct fidk_gemm {
+    const fidk_tiles *tiles;
+    const fid_threads *threads; /* NULL: serial */
+    size_t m, n, k;
+    const float *a;
+    size_t a_stride;
+    fidk_gather gather; /* instead of a; NULL: none */
+    const void *gather_self;
+    const float *b;
+    size_t b_row, b_panel; /* see fidk_product */
+    float *c;
+    size_t c_stride;
+    const float *bias; /* NULL: none */
+    const float *add;  /* NULL: none; may be c, row for row */
+    size_t add_stride;
+    fid_activation activation;
+} fidk_gemm;
+
+/* Bytes of scratch that fidk_gemm_run wants; 0 for most products of plain matrices. */
+size_t fidk_gemm_scratch_bytes(const fidk_gemm *gemm);
+/* `scratch`: that many bytes, aligned to 64. */
+void fidk_gemm_run(const fidk_gemm *gemm, void *scratch);
+
+/* Sets b, b_row and b_panel for a matrix that fidk_pack_* packed. */
+static inline void fidk_gemm_set_packed(fidk_gemm *gemm, const float *packed) {
+    gemm->b = packed;
+    gemm->b_row = FIDK_PANEL;
+    gemm->b_panel = FIDK_PANEL * gemm->k;
+}
+
+/* Runs task(context, i) for i in [0, count) on the threads; serially without any. */
+void fidk_parallel(const fid_threads *threads, void (*task)(void *context, size_t index), void *context, size_t count);
+/* The i-th of `parts` nearly equal parts of [0, total). */
+static inline size_t fidk_part_begin(size_t total, size_t parts, size_t i) {
+    return total / parts * i + (total % parts < i ? total % parts : i);
+}
+/* Threads worth using for work of about `operations` multiply-adds or moved floats. */
+size_t fidk_worthwhile_threads(const fid_threads *threads, double operations);
+
+#endif

@@ -1,0 +1,78 @@
+/* The inner loops of the fast kernels, one set for each instruction set, chosen at run time through a const table.
+ *
+ * The bodies (tile_*.h) are written once in a small vector vocabulary (vec_*.h) and compiled in tiles_scalar.c, tiles_avx2.c and
+ * tiles_avx512.c. Outer loops, threads, edges of images and the choice of the tile stay in the kernels, once. Nothing here reads
+ * or writes outside the rows and columns it is told. */
+#ifndef FID_KERNELS_CPU_TILES_H
+#define FID_KERNELS_CPU_TILES_H
+
+#include "ops/activation.h"
+#include "ops/kernel.h"
+
+/* Columns of one panel of a packed matrix, the same for every instruction set: see README.md. */
+#define FIDK_PANEL 16
+
+/* c[r][j] = finish(sum over k of a[r][k] * b[k][j]), for `rows` (fixed by the function) and `columns` columns. */
+typedef struct fidk_product {
+    const float *a;   /* (rows, depth), row stride a_stride */
+    size_t a_stride;  /* floats */
+    const float *b;   /* element (k, j) lies at b[j / 16 * b_panel + k * b_row + j % 16] */
+    size_t b_row;     /* floats; 16 in packed panels, the row stride of a plain matrix */
+    size_t b_panel;   /* floats; depth * 16 in packed panels, 16 in a plain matrix */
+    size_t depth;     /* k */
+    float *c;         /* (rows, columns), row stride c_stride */
+    size_t c_stride;  /* floats */
+    size_t columns;   /* 1 to the table's product_columns (or wide_columns) */
+    const float *bias; /* (columns), or NULL */
+    const float *add;  /* (rows, columns), row stride add_stride, or NULL; may be c */
+    size_t add_stride;
+    float low, high;   /* the result is clamped to these; -inf and inf leave it alone */
+    bool accumulate;   /* c already holds the sum over an earlier part of k */
+    bool finish;       /* the last part of k: bias, add and clamp are due */
+} fidk_product;
+
+typedef void (*fidk_product_tile)(const fidk_product *product);
+
+/* Functions of one element: the activations, then others. */
+#define FIDK_UNARY_MAP(X)                                                                                              \
+    FID_ACTIVATION_MAP(X) X(EXP) X(ERF) X(SQRT) X(RSQRT) X(RECIPROCAL) X(ABS) X(NEG) X(SQUARE)
+
+typedef enum fidk_unary_kind {
+#define FIDK_UNARY_ENUM(NAME, ...) FIDK_UNARY_##NAME,
+    FIDK_UNARY_MAP(FIDK_UNARY_ENUM)
+#undef FIDK_UNARY_ENUM
+    FIDK_UNARY_COUNT
+} fidk_unary_kind;
+
+/* y[r][j] = f(x[r][j]); x and y may be the same memory. */
+typedef struct fidk_unary {
+    const float *x;
+    float *y;
+    size_t x_stride, y_stride; /* floats from row to row */
+    size_t rows, columns;
+    float a, b; /* parameters, as in ops/activation.h */
+} fidk_unary;
+
+typedef void (*fidk_unary_tile)(const fidk_unary *unary);
+
+typedef struct fidk_tiles {
+    const char *name;
+    uint32_t lanes;           /* floats of a vector */
+    uint32_t product_rows;    /* most rows of a product tile */
+    uint32_t product_columns; /* 16 or 32 */
+    uint32_t wide_rows;       /* most rows of a wide tile: few rows, many columns */
+    uint32_t wide_columns;
+    const fidk_product_tile *product; /* by rows - 1 */
+    const fidk_product_tile *wide;    /* by rows - 1 */
+    const fidk_unary_tile *unary;     /* by fidk_unary_kind */
+} fidk_tiles;
+
+extern const fidk_tiles fidk_tiles_scalar;
+#if defined(__x86_64__)
+extern const fidk_tiles fidk_tiles_avx2, fidk_tiles_avx512;
+#endif
+
+/* The fastest set that `cpu` (FID_CPU_ bits) can run. */
+const fidk_tiles *fidk_tiles_for(uint32_t cpu);
+
+#endif

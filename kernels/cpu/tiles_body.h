@@ -1,0 +1,20 @@
+/* Everything that one instruction set compiles, and its table. Included by tiles_*.c after a vec_*.h. */
+#include "kernels/cpu/tiles.h"
+
+#include "kernels/cpu/tile_product.h"
+
+#include "kernels/cpu/tile_math.h"
+
+#include "kernels/cpu/tile_unary.h"
+
+const fidk_tiles VEC_TABLE = {
+    .name = VEC_NAME,
+    .lanes = VEC_LANES,
+    .product_rows = VEC_GEMM_ROWS,
+    .product_columns = VEC_GEMM_VECTORS * VEC_LANES,
+    .wide_rows = VEC_WIDE_ROWS,
+    .wide_columns = VEC_WIDE_VECTORS * VEC_LANES,
+    .product = product_tiles,
+    .wide = wide_tiles,
+    .unary = unary_tiles,
+};

@@ -1,0 +1,72 @@
+/* The vector vocabulary of the tile bodies for AVX2 with FMA: 8 floats a vector; see vec_avx512.h. */
+#ifndef FID_KERNELS_CPU_VEC_AVX2_H
+#define FID_KERNELS_CPU_VEC_AVX2_H
+
+#include <immintrin.h>
+
+#include "base/deps.h"
+
+#define VEC_NAME "avx2"
+#define VEC_LANES 8
+#define VEC_TABLE fidk_tiles_avx2
+#define VEC_GEMM_ROWS 6
+#define VEC_GEMM_VECTORS 2
+#define VEC_WIDE_ROWS 2
+#define VEC_WIDE_VECTORS 4
+
+typedef __m256 vec;
+typedef __m256i veci;
+typedef __m256i vecm;
+
+#define VEC_INLINE static inline __attribute__((always_inline, unused))
+
+VEC_INLINE vecm vec_first(size_t n) {
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+VEC_INLINE vec vec_load(const float *p) { return _mm256_loadu_ps(p); }
+VEC_INLINE void vec_store(float *p, vec v) { _mm256_storeu_ps(p, v); }
+VEC_INLINE vec vec_load_some(const float *p, vecm m) { return _mm256_maskload_ps(p, m); }
+VEC_INLINE void vec_store_some(float *p, vec v, vecm m) { _mm256_maskstore_ps(p, m, v); }
+VEC_INLINE vec vec_set(float x) { return _mm256_set1_ps(x); }
+VEC_INLINE vec vec_add(vec a, vec b) { return _mm256_add_ps(a, b); }
+VEC_INLINE vec vec_sub(vec a, vec b) { return _mm256_sub_ps(a, b); }
+VEC_INLINE vec vec_mul(vec a, vec b) { return _mm256_mul_ps(a, b); }
+VEC_INLINE vec vec_div(vec a, vec b) { return _mm256_div_ps(a, b); }
+VEC_INLINE vec vec_sqrt(vec a) { return _mm256_sqrt_ps(a); }
+VEC_INLINE vec vec_fma(vec a, vec b, vec c) { return _mm256_fmadd_ps(a, b, c); }
+VEC_INLINE vec vec_fnma(vec a, vec b, vec c) { return _mm256_fnmadd_ps(a, b, c); }
+VEC_INLINE vec vec_max(vec a, vec b) { return _mm256_max_ps(a, b); }
+VEC_INLINE vec vec_min(vec a, vec b) { return _mm256_min_ps(a, b); }
+VEC_INLINE vec vec_abs(vec a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
+VEC_INLINE vec vec_neg(vec a) { return _mm256_xor_ps(a, _mm256_set1_ps(-0.0f)); }
+VEC_INLINE vec vec_with_sign(vec a, vec b) { return _mm256_or_ps(a, _mm256_and_ps(b, _mm256_set1_ps(-0.0f))); }
+VEC_INLINE vecm vec_less(vec a, vec b) { return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_LT_OQ)); }
+VEC_INLINE vecm vec_is_nan(vec a) { return _mm256_castps_si256(_mm256_cmp_ps(a, a, _CMP_UNORD_Q)); }
+VEC_INLINE vec vec_select(vecm m, vec yes, vec no) { return _mm256_blendv_ps(no, yes, _mm256_castsi256_ps(m)); }
+VEC_INLINE vec vec_round(vec a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+/* 2^n for n in [-126, 127] */
+VEC_INLINE vec vec_power2_(__m256i n) {
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(n, _mm256_set1_epi32(127)), 23));
+}
+VEC_INLINE vec vec_scale2(vec a, vec n) {
+    /* Two factors, so that results below the normal range come out right. */
+    n = _mm256_min_ps(_mm256_set1_ps(252.0f), _mm256_max_ps(_mm256_set1_ps(-252.0f), n));
+    __m256i whole = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(whole, 1);
+    return _mm256_mul_ps(_mm256_mul_ps(a, vec_power2_(half)), vec_power2_(_mm256_sub_epi32(whole, half)));
+}
+VEC_INLINE __m128 vec_fold_(vec a, bool largest) {
+    __m128 low = _mm256_castps256_ps128(a), high = _mm256_extractf128_ps(a, 1);
+    return largest ? _mm_max_ps(low, high) : _mm_add_ps(low, high);
+}
+VEC_INLINE float vec_sum(vec a) {
+    __m128 x = vec_fold_(a, false);
+    x = _mm_add_ps(x, _mm_movehl_ps(x, x));
+    return _mm_cvtss_f32(_mm_add_ss(x, _mm_movehdup_ps(x)));
+}
+VEC_INLINE float vec_largest(vec a) {
+    __m128 x = vec_fold_(a, true);
+    x = _mm_max_ps(x, _mm_movehl_ps(x, x));
+    return _mm_cvtss_f32(_mm_max_ss(x, _mm_movehdup_ps(x)));
+}
+
+#endif

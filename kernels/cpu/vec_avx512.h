@@ -1,0 +1,55 @@
+/* The vector vocabulary of the tile bodies (tile_*.h) for AVX-512: 16 floats a vector, masks in mask registers.
+ * vec_avx2.h and vec_base.h define the same names; a tile body is compiled once for each. */
+#ifndef FID_KERNELS_CPU_VEC_AVX512_H
+#define FID_KERNELS_CPU_VEC_AVX512_H
+
+#include <immintrin.h>
+
+#include "base/deps.h"
+
+#define VEC_NAME "avx512"
+#define VEC_LANES 16
+#define VEC_TABLE fidk_tiles_avx512
+/* A product tile: 14 rows by 2 vectors fill 28 of 32 registers. A wide tile feeds few rows from many columns. */
+#define VEC_GEMM_ROWS 14
+#define VEC_GEMM_VECTORS 2
+#define VEC_WIDE_ROWS 4
+#define VEC_WIDE_VECTORS 4
+
+typedef __m512 vec;
+typedef __m512i veci;
+typedef __mmask16 vecm;
+
+#define VEC_INLINE static inline __attribute__((always_inline, unused))
+
+/* Lanes below n, n in [0, 16]. */
+VEC_INLINE vecm vec_first(size_t n) { return (vecm)((1u << n) - 1u); }
+VEC_INLINE vec vec_load(const float *p) { return _mm512_loadu_ps(p); }
+VEC_INLINE void vec_store(float *p, vec v) { _mm512_storeu_ps(p, v); }
+VEC_INLINE vec vec_load_some(const float *p, vecm m) { return _mm512_maskz_loadu_ps(m, p); } /* other lanes 0, not read */
+VEC_INLINE void vec_store_some(float *p, vec v, vecm m) { _mm512_mask_storeu_ps(p, m, v); }
+VEC_INLINE vec vec_set(float x) { return _mm512_set1_ps(x); }
+VEC_INLINE vec vec_add(vec a, vec b) { return _mm512_add_ps(a, b); }
+VEC_INLINE vec vec_sub(vec a, vec b) { return _mm512_sub_ps(a, b); }
+VEC_INLINE vec vec_mul(vec a, vec b) { return _mm512_mul_ps(a, b); }
+VEC_INLINE vec vec_div(vec a, vec b) { return _mm512_div_ps(a, b); }
+VEC_INLINE vec vec_sqrt(vec a) { return _mm512_sqrt_ps(a); }
+VEC_INLINE vec vec_fma(vec a, vec b, vec c) { return _mm512_fmadd_ps(a, b, c); }   /* a * b + c */
+VEC_INLINE vec vec_fnma(vec a, vec b, vec c) { return _mm512_fnmadd_ps(a, b, c); } /* c - a * b */
+/* NaN in either gives b: keep the value that may be NaN second. */
+VEC_INLINE vec vec_max(vec a, vec b) { return _mm512_max_ps(a, b); }
+VEC_INLINE vec vec_min(vec a, vec b) { return _mm512_min_ps(a, b); }
+VEC_INLINE vec vec_abs(vec a) { return _mm512_abs_ps(a); }
+VEC_INLINE vec vec_neg(vec a) { return _mm512_xor_ps(a, _mm512_set1_ps(-0.0f)); }
+/* magnitude of a, sign of b; a is not negative */
+VEC_INLINE vec vec_with_sign(vec a, vec b) { return _mm512_or_ps(a, _mm512_and_ps(b, _mm512_set1_ps(-0.0f))); }
+VEC_INLINE vecm vec_less(vec a, vec b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
+VEC_INLINE vecm vec_is_nan(vec a) { return _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q); }
+VEC_INLINE vec vec_select(vecm m, vec yes, vec no) { return _mm512_mask_blend_ps(m, no, yes); }
+VEC_INLINE vec vec_round(vec a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+/* a * 2^n for whole n of any size, rounded once */
+VEC_INLINE vec vec_scale2(vec a, vec n) { return _mm512_scalef_ps(a, n); }
+VEC_INLINE float vec_sum(vec a) { return _mm512_reduce_add_ps(a); }
+VEC_INLINE float vec_largest(vec a) { return _mm512_reduce_max_ps(a); }
+
+#endif
