@@ -1,0 +1,200 @@
+/* The whole compiler, from top to bottom: read this first.
+ *
+ *   archive -> functionalize -> decompose -> fold -> share -> [fuse -> layout -> pack] -> check -> plan -> emit
+ *
+ * The verifier runs after every stage, so a fault is found where it was made. */
+#include "compiler/pipeline.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "compiler/archive/archive.h"
+#include "compiler/emit/emit.h"
+#include "compiler/plan/plan.h"
+
+typedef struct compilation {
+    fidc_program *program;
+    const fid_sink *sink;
+    const fidc_options *options;
+    fidc_plan *plans; /* one a method */
+    int stage_number;
+} compilation;
+
+/* ---- Stages ---- */
+
+static fid_status run_functionalize(fidc_program *program, fidc_target target) { (void)target; return fidc_functionalize(program); }
+static fid_status run_fold(fidc_program *program, fidc_target target) { (void)target; return fidc_fold(program); }
+static fid_status run_share(fidc_program *program, fidc_target target) { (void)target; return fidc_share(program); }
+static fid_status run_fuse(fidc_program *program, fidc_target target) { (void)target; return fidc_fuse(program); }
+static fid_status run_layout(fidc_program *program, fidc_target target) { (void)target; return fidc_layout(program); }
+static fid_status run_pack(fidc_program *program, fidc_target target) { (void)target; return fidc_pack(program); }
+
+typedef struct stage {
+    const char *name;
+    fid_status (*run)(fidc_program *program, fidc_target target);
+    bool cpu_only; /* the portable target keeps upstream's operators as they are */
+} stage;
+
+static const stage stages[] = {
+    {"functionalize", run_functionalize, false}, /* mutations become results, views become copies that the planner elides */
+    {"decompose", fidc_decompose, false},        /* every operator that is left has a kernel for the target */
+    {"fold", run_fold, false},                   /* what depends on constants only is a constant */
+    {"share", run_share, false},                 /* one node for equal work: masks of every layer, repeated views */
+    {"fuse", run_fuse, true},                    /* norms, biases and activations into fid:: operators */
+    {"layout", run_layout, true},                /* channels-last where convolutions are; needs the fid:: operators */
+    {"pack", run_pack, true},                    /* weights as kernels read them; needs final operators and layouts */
+};
+
+static fid_status dump(compilation *c, const char *stage_name) {
+    if (!c->options->dump_ir) return FID_OK;
+    char path[4096], *text;
+    snprintf(path, sizeof path, "%s/%02d-%s.ir", c->options->dump_ir, c->stage_number++, stage_name);
+    FID_TRY(fidc_print(c->program, &text));
+    mkdir(c->options->dump_ir, 0777); /* may exist; a real failure shows in the next line */
+    FILE *file = fopen(path, "w");
+    bool ok = file && fputs(text, file) >= 0;
+    if (file && fclose(file) != 0) ok = false;
+    return ok ? FID_OK : fid_fail(c->sink, FID_ACCESS_FAILED, "cannot write %s: %s", path, strerror(errno));
+}
+
+static fid_status check_stage(compilation *c, const char *stage_name) {
+    for (uint32_t i = 0; i < c->program->method_count; i++) fidc_graph_clean(c->program->methods[i]);
+    fid_status status = fidc_verify(c->program);
+    if (status != FID_OK) return fid_fail(c->sink, status, "after stage %s", stage_name);
+    return dump(c, stage_name);
+}
+
+static fid_status run_stages(compilation *c) {
+    FID_TRY(check_stage(c, "archive"));
+    for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
+        if (stages[i].cpu_only && c->options->target != FIDC_TARGET_CPU) continue;
+        FID_TRY(stages[i].run(c->program, c->options->target));
+        FID_TRY(check_stage(c, stages[i].name));
+    }
+    return FID_OK;
+}
+
+/* ---- Planning and writing ---- */
+
+static fid_status plan_methods(compilation *c) {
+    bool cpu = c->options->target == FIDC_TARGET_CPU;
+    fidc_plan_options options = {
+        .alignment = cpu ? 64 : 16, .no_reuse = c->options->no_reuse, .alias_views = cpu, .plan_inputs = true, .plan_outputs = true};
+    c->plans = fidc_allocate(c->program, c->program->method_count * sizeof *c->plans);
+    if (!c->plans) return fid_fail(c->sink, FID_OUT_OF_MEMORY, "no memory to plan");
+    for (uint32_t i = 0; i < c->program->method_count; i++) FID_TRY(fidc_plan_graph(c->program->methods[i], &options, &c->plans[i]));
+    return FID_OK;
+}
+
+typedef struct output_file {
+    const fid_sink *sink;
+    FILE *file;
+    const char *path;
+    uint64_t bytes;
+} output_file;
+
+static fid_status write_bytes(void *self, const void *data, size_t size) {
+    output_file *out = self;
+    if (size && fwrite(data, 1, size, out->file) != size) {
+        return fid_fail(out->sink, FID_ACCESS_FAILED, "cannot write %s: %s", out->path, strerror(errno));
+    }
+    out->bytes += size;
+    return FID_OK;
+}
+
+static fid_status write_program(compilation *c, output_file *out) {
+    fidc_emit_options options = {.target = c->options->target, .stack_traces = c->options->stack_traces};
+    fidc_writer writer = {write_bytes, out};
+    fid_status status = fidc_emit(c->program, c->plans, &options, &writer);
+    if (fclose(out->file) != 0 && status == FID_OK) {
+        status = fid_fail(c->sink, FID_ACCESS_FAILED, "cannot write %s: %s", out->path, strerror(errno));
+    }
+    return status;
+}
+
+/* Under a temporary name beside the target, so that the rename cannot cross file systems and nothing half-written is ever seen. */
+static fid_status write_file(compilation *c, const char *path, uint64_t *out_bytes) {
+    char *temporary = fidc_text_format(c->program, "%s.%ld.tmp", path, (long)getpid());
+    if (!temporary) return fid_fail(c->sink, FID_OUT_OF_MEMORY, "no memory to write %s", path);
+    output_file out = {c->sink, fopen(temporary, "wb"), path, 0};
+    if (!out.file) return fid_fail(c->sink, FID_ACCESS_FAILED, "cannot create %s: %s", path, strerror(errno));
+    fid_status status = write_program(c, &out);
+    if (status == FID_OK && rename(temporary, path) != 0) {
+        status = fid_fail(c->sink, FID_ACCESS_FAILED, "cannot write %s: %s", path, strerror(errno));
+    }
+    if (status != FID_OK) unlink(temporary);
+    *out_bytes = out.bytes;
+    return status;
+}
+
+/* ---- Report ---- */
+
+static void count_graph(const fidc_graph *graph, fidc_report *report) {
+    for (const fidc_node *node = graph->first; node; node = node->next) report->operators++;
+    for (uint32_t i = 0; i < graph->value_count; i++) {
+        if (graph->values[i]->origin == FIDC_FROM_CONSTANT) report->constant_bytes += graph->values[i]->constant->bytes;
+    }
+}
+
+static void fill_report(const compilation *c, fidc_report *report) {
+    for (uint32_t i = 0; i < c->program->method_count; i++) {
+        count_graph(c->program->methods[i], report);
+        report->planned_bytes += c->plans[i].planned_bytes;
+        report->liveness_bound_bytes += c->plans[i].bound_bytes;
+    }
+}
+
+void fidc_report_deinit(fid_allocator allocator, fidc_report *report) {
+    if (report->unsupported) fid_free(allocator, report->unsupported, strlen(report->unsupported) + 1);
+    report->unsupported = NULL;
+}
+
+/* What the check said is kept for the report, and goes on to the user's sink. */
+typedef struct listener {
+    fid_allocator allocator;
+    const fid_sink *sink;
+    char *text;
+} listener;
+
+static void listen(void *self, fid_status status, const char *sentence) {
+    listener *l = self;
+    size_t size = strlen(sentence) + 1;
+    if (!l->text && (l->text = fid_allocate(l->allocator, size))) memcpy(l->text, sentence, size);
+    if (l->sink && l->sink->write) l->sink->write(l->sink->self, status, sentence);
+}
+
+static fid_status check_supported(compilation *c, fid_allocator allocator, fidc_report *report) {
+    listener l = {allocator, c->options->allow_missing ? NULL : c->sink, NULL};
+    fid_sink sink = {listen, &l};
+    c->program->sink = &sink;
+    fid_status status = fidc_check_supported(c->program, c->options->target);
+    c->program->sink = c->sink;
+    report->unsupported = l.text;
+    return c->options->allow_missing && status == FID_OPERATOR_MISSING ? FID_OK : status;
+}
+
+/* ---- The call ---- */
+
+static fid_status compile(compilation *c, fid_allocator allocator, const fidc_method_file *methods, size_t method_count, const char *output_path,
+                          fidc_report *report) {
+    for (size_t i = 0; i < method_count; i++) FID_TRY(fidc_archive_read(c->program, methods[i].path, methods[i].name));
+    FID_TRY(run_stages(c));
+    FID_TRY(check_supported(c, allocator, report));
+    FID_TRY(plan_methods(c));
+    FID_TRY(write_file(c, output_path, &report->program_bytes));
+    fill_report(c, report);
+    return FID_OK;
+}
+
+fid_status fidc_compile(fid_allocator allocator, const fid_sink *sink, const fidc_method_file *methods, size_t method_count,
+                        const fidc_options *options, const char *output_path, fidc_report *out_report) {
+    compilation c = {.sink = sink, .options = options};
+    *out_report = (fidc_report){0};
+    FID_TRY(fidc_program_create(allocator, sink, &fid_builtin_ops, &c.program));
+    fid_status status = compile(&c, allocator, methods, method_count, output_path, out_report);
+    fidc_program_destroy(c.program);
+    return status;
+}
