@@ -1,0 +1,142 @@
+/* Reference kernels of one-operand arithmetic and elementary functions. Float results are computed in double and rounded once. */
+#include "kernels/ref/elementwise.h"
+
+#define PI 3.14159265358979323846
+
+/* ---- Integers stay integers ---- */
+
+/* Defines fid_ref_ID: `real` of x for floats, `integer` of n for integers and bool. */
+#define SAME_DTYPE(id, real, integer)                                                                                  \
+    static fidk_element value_##id(const fidk_element *in, fidk_elementwise *e) {                                      \
+        double x = in[0].d;                                                                                            \
+        int64_t n = in[0].i;                                                                                           \
+        (void)n; /* some rows have no use for it */                                                                    \
+        return e->form == FIDK_REAL ? fidk_real(real) : fidk_int(integer);                                             \
+    }                                                                                                                  \
+    FIDK_KERNEL(id, fidk_unary(call, value_##id))
+
+static bool negative(const fidk_elementwise *e, int64_t n) { return n < 0 && e->compute != FID_UINT64; }
+
+SAME_DTYPE(sign, (x > 0) - (x < 0), negative(e, n) ? -1 : n != 0)
+SAME_DTYPE(ceil, ceil(x), n)
+SAME_DTYPE(floor, floor(x), n)
+SAME_DTYPE(round, rint(x), n)
+SAME_DTYPE(trunc, trunc(x), n)
+SAME_DTYPE(frac, x - trunc(x), 0)
+SAME_DTYPE(relu, x > 0 || isnan(x) ? x : 0, negative(e, n) ? 0 : n)
+
+static fidk_element negated(const fidk_element *in, fidk_elementwise *e) {
+    if (e->form == FIDK_COMPLEX) return (fidk_element){.c = {-in[0].c.re, -in[0].c.im}};
+    return e->form == FIDK_REAL ? fidk_real(-in[0].d) : fidk_int(fidk_wrap_sub(0, in[0].i));
+}
+
+static fidk_element squared(const fidk_element *in, fidk_elementwise *e) {
+    double re = in[0].c.re, im = in[0].c.im;
+    if (e->form == FIDK_COMPLEX) return (fidk_element){.c = {re * re - im * im, 2 * re * im}};
+    return e->form == FIDK_REAL ? fidk_real(in[0].d * in[0].d) : fidk_int(fidk_wrap_mul(in[0].i, in[0].i));
+}
+
+static fidk_element conjugate(const fidk_element *in, fidk_elementwise *e) {
+    return e->form == FIDK_COMPLEX ? (fidk_element){.c = {in[0].c.re, -in[0].c.im}} : in[0];
+}
+
+/* The sign of a complex number is the number over its magnitude. */
+static fidk_element direction(const fidk_element *in, fidk_elementwise *e) {
+    if (e->form != FIDK_COMPLEX) return value_sign(in, e);
+    double size = hypot(in[0].c.re, in[0].c.im);
+    return size == 0 ? in[0] : (fidk_element){.c = {in[0].c.re / size, in[0].c.im / size}};
+}
+
+FIDK_KERNEL(neg, fidk_unary(call, negated))
+FIDK_KERNEL(square, fidk_unary(call, squared))
+FIDK_KERNEL(conj_physical, fidk_unary(call, conjugate))
+FIDK_KERNEL(sgn, fidk_unary(call, direction))
+
+static fidk_element magnitude(const fidk_element *in, fidk_elementwise *e) {
+    if (e->form == FIDK_COMPLEX) return fidk_real(hypot(in[0].c.re, in[0].c.im));
+    if (e->form == FIDK_REAL) return fidk_real(fabs(in[0].d));
+    return fidk_int(negative(e, in[0].i) ? fidk_wrap_sub(0, in[0].i) : in[0].i);
+}
+
+static fid_status run_abs(fid_call *call) {
+    fidk_elementwise e = fidk_elementwise_begin(call, (fid_dtype)fid_arg_tensor(call, 0)->dtype);
+    if (e.compute == FID_COMPLEX64) e.result = FID_FLOAT32;
+    if (e.compute == FID_COMPLEX128) e.result = FID_FLOAT64;
+    fidk_operand_add(&e, 0, e.compute);
+    return fidk_elementwise_run(&e, magnitude);
+}
+
+const fid_kernel fid_ref_abs = {.run = run_abs};
+
+/* Rounds at a decimal place; the scaled value is rounded to the compute dtype first, as PyTorch's is. */
+static fidk_element rounded_at(const fidk_element *in, fidk_elementwise *e) {
+    if (e->form == FIDK_INTEGER) return in[0];
+    double scale = e->extra[0].d, x = in[0].d;
+    fid_dtype wide = fidk_wide(e->compute);
+    if (e->flag) return fidk_real(rint(fidk_round_to(wide, x / scale)) * scale);
+    return fidk_real(rint(fidk_round_to(wide, x * scale)) / scale);
+}
+
+static fid_status run_round_decimals(fid_call *call) {
+    fidk_elementwise e = fidk_elementwise_begin(call, (fid_dtype)fid_arg_tensor(call, 0)->dtype);
+    int64_t decimals = fid_arg_int(call, 1);
+    e.flag = decimals < 0;
+    e.extra[0].d = fidk_round_to(fidk_wide(e.compute), pow(10, fabs((double)decimals)));
+    fidk_operand_add(&e, 0, e.compute);
+    return fidk_elementwise_run(&e, rounded_at);
+}
+
+const fid_kernel fid_ref_round_decimals = {.run = run_round_decimals};
+
+/* ---- Float functions: integers become float32 ---- */
+
+#define FLOAT_UNARY(id, expression)                                                                                    \
+    static fidk_element value_##id(const fidk_element *in, fidk_elementwise *e) {                                      \
+        double x = in[0].d;                                                                                            \
+        (void)e;                                                                                                       \
+        return fidk_real(expression);                                                                                  \
+    }                                                                                                                  \
+    FIDK_KERNEL(id, fidk_unary_float(call, value_##id))
+
+FLOAT_UNARY(sqrt, sqrt(x))
+FLOAT_UNARY(rsqrt, 1 / sqrt(x))
+FLOAT_UNARY(reciprocal, 1 / x)
+FLOAT_UNARY(exp, exp(x))
+FLOAT_UNARY(exp2, exp2(x))
+FLOAT_UNARY(expm1, expm1(x))
+FLOAT_UNARY(log, log(x))
+FLOAT_UNARY(log2, log2(x))
+FLOAT_UNARY(log10, log10(x))
+FLOAT_UNARY(log1p, log1p(x))
+FLOAT_UNARY(sin, sin(x))
+FLOAT_UNARY(cos, cos(x))
+FLOAT_UNARY(tan, tan(x))
+FLOAT_UNARY(asin, asin(x))
+FLOAT_UNARY(acos, acos(x))
+FLOAT_UNARY(atan, atan(x))
+FLOAT_UNARY(sinh, sinh(x))
+FLOAT_UNARY(cosh, cosh(x))
+FLOAT_UNARY(tanh, tanh(x))
+FLOAT_UNARY(asinh, asinh(x))
+FLOAT_UNARY(acosh, acosh(x))
+FLOAT_UNARY(atanh, atanh(x))
+FLOAT_UNARY(sigmoid, 1 / (1 + exp(-x)))
+FLOAT_UNARY(sinc, x == 0 ? 1 : sin(PI * x) / (PI * x))
+FLOAT_UNARY(deg2rad, x * (PI / 180))
+FLOAT_UNARY(rad2deg, x * (180 / PI))
+
+static fidk_element log_odds(const fidk_element *in, fidk_elementwise *e) {
+    double x = in[0].d, low = e->extra[0].d, high = 1 - low;
+    if (e->flag) x = x < low ? low : x > high ? high : x;
+    return fidk_real(log(x / (1 - x)));
+}
+
+static fid_status run_logit(fid_call *call) {
+    fidk_elementwise e = fidk_elementwise_begin(call, fid_dtype_to_float((fid_dtype)fid_arg_tensor(call, 0)->dtype));
+    e.flag = !fid_arg_is_none(call, 1);
+    if (e.flag) e.extra[0].d = fid_arg_double(call, 1);
+    fidk_operand_add(&e, 0, e.compute);
+    return fidk_elementwise_run(&e, log_odds);
+}
+
+const fid_kernel fid_ref_logit = {.run = run_logit};
