@@ -1,0 +1,54 @@
+/* Shared by the parts of the planner: when values live, who shares memory with whom, and where blocks lie. */
+#ifndef FIDC_PLAN_INTERNAL_H
+#define FIDC_PLAN_INTERNAL_H
+
+#include "compiler/plan/plan.h"
+
+/* Moments of a run: 0 is before the first node, node i (from 0) works at moment i + 1, and `end` comes after the last node,
+ * when outputs are read and state is written back. */
+
+/* What the planner knows of one value. Values that share memory form a group; its root stands for the memory. */
+typedef struct fidc_life {
+    const fidc_value *value;
+    uint64_t bytes;        /* at the upper bounds; 0 if it is no tensor */
+    uint32_t first, last;  /* moments, both included: of the value itself; of a root: of the whole group */
+    uint32_t last_read;    /* of a root: last moment at which a node or an output reads any of the group */
+    uint32_t root;         /* id of the value whose memory this one uses: itself, or a root */
+    uint64_t delta;        /* bytes from the root's start */
+    bool has_address;      /* a tensor that gets a place in planned memory (as a root or through one) */
+    bool elided;           /* its node does nothing */
+    bool is_output;        /* leaves the method or replaces a state: must not show somebody else's memory */
+    bool is_state;         /* keeps its content between runs: a mutable constant, a mutated input */
+} fidc_life;
+
+typedef struct fidc_planner {
+    const fidc_graph *graph;
+    const fidc_plan_options *options;
+    fidc_life *lives;      /* by value id */
+    const fidc_value **state_of; /* by value id: the state that the value replaces at the end, or NULL */
+    uint32_t end;          /* last moment */
+} fidc_planner;
+
+/* A stretch of memory that must lie somewhere. */
+typedef struct fidc_block {
+    uint32_t id;           /* of the root */
+    uint32_t first, last;
+    uint64_t size;         /* multiple of the alignment */
+    uint64_t offset;
+} fidc_block;
+
+/* Fills lives as if every value had its own memory. (plan_lifetime.c) */
+fid_status fidc_plan_lifetimes(fidc_planner *planner);
+/* Joins values into groups: views without a copy, results in place. (plan_alias.c) */
+void fidc_plan_aliases(fidc_planner *planner);
+/* Gives every block an offset; returns the bytes needed. `bound`: stop looking when this is reached. (plan_place.c) */
+fid_status fidc_plan_place(fidc_program *program, fidc_block *blocks, uint32_t count, uint64_t bound, uint64_t *out_bytes);
+
+static inline bool fidc_life_is_plain_constant(const fidc_life *life) {
+    return life->value->origin == FIDC_FROM_CONSTANT && !life->is_state;
+}
+
+/* Calls `visit` for every value that an argument names. */
+void fidc_plan_each_value(const fidc_arg *arg, void (*visit)(void *self, const fidc_value *value), void *self);
+
+#endif

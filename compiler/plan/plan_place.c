@@ -1,0 +1,165 @@
+/* Where blocks lie: greedy best fit in several orders, then small changes of the best order until the lower bound is reached or
+ * the budget is spent. Deterministic: the budget counts steps, not time. */
+#include <stdlib.h>
+
+#include "compiler/plan/plan_internal.h"
+
+/* Comparisons that all attempts together may take: about a fifth of a second. */
+#define BUDGET 200000000ull
+#define MAX_CHANGES 500
+
+typedef struct placer {
+    fidc_block *blocks;    /* offsets of the attempt in work */
+    uint32_t count;
+    uint32_t *order;       /* indices of blocks: which is placed first */
+    uint32_t *best_order;
+    uint64_t *best_offsets;
+    uint32_t *placed;      /* indices sorted by offset */
+    uint64_t best, bound, steps;
+    uint32_t random;
+} placer;
+
+static bool overlap_in_time(const fidc_block *a, const fidc_block *b) { return a->first <= b->last && b->first <= a->last; }
+
+/* The tightest gap between blocks that live at the same time, or behind them all. */
+static uint64_t best_fit(const placer *p, uint32_t placed_count, const fidc_block *block) {
+    uint64_t at = 0, found = UINT64_MAX, found_gap = UINT64_MAX;
+    for (uint32_t i = 0; i < placed_count; i++) {
+        const fidc_block *other = &p->blocks[p->placed[i]];
+        if (!overlap_in_time(block, other)) continue;
+        uint64_t gap = other->offset > at ? other->offset - at : 0;
+        if (gap >= block->size && gap < found_gap) {
+            found = at;
+            found_gap = gap;
+        }
+        if (other->offset + other->size > at) at = other->offset + other->size;
+    }
+    return found != UINT64_MAX ? found : at;
+}
+
+static void insert_placed(placer *p, uint32_t placed_count, uint32_t index) {
+    uint32_t at = placed_count;
+    while (at > 0 && p->blocks[p->placed[at - 1]].offset > p->blocks[index].offset) {
+        p->placed[at] = p->placed[at - 1];
+        at--;
+    }
+    p->placed[at] = index;
+}
+
+/* Places all in p->order; keeps offsets and order if they beat the best so far, or equal it and `keep_equal`. */
+static void attempt(placer *p, bool keep_equal) {
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < p->count; i++) {
+        fidc_block *block = &p->blocks[p->order[i]];
+        block->offset = best_fit(p, i, block);
+        if (block->offset + block->size > total) total = block->offset + block->size;
+        insert_placed(p, i, p->order[i]);
+    }
+    p->steps += (uint64_t)p->count * p->count;
+    if (total > p->best || (total == p->best && !keep_equal)) return;
+    p->best = total;
+    for (uint32_t i = 0; i < p->count; i++) p->best_offsets[i] = p->blocks[i].offset;
+    memcpy(p->best_order, p->order, p->count * sizeof *p->order);
+}
+
+/* ---- Orders ---- */
+
+static int by_id(const fidc_block *a, const fidc_block *b) { return a->id < b->id ? -1 : a->id > b->id; }
+static int descending(uint64_t a, uint64_t b) { return a > b ? -1 : a < b; }
+static uint64_t area(const fidc_block *b) { return b->size * (b->last - b->first + 1); }
+
+static int largest_first(const fidc_block *a, const fidc_block *b) { return descending(a->size, b->size); }
+static int longest_first(const fidc_block *a, const fidc_block *b) { return descending(a->last - a->first, b->last - b->first); }
+static int widest_first(const fidc_block *a, const fidc_block *b) { return descending(area(a), area(b)); }
+static int earliest_first(const fidc_block *a, const fidc_block *b) { return descending(b->first, a->first); }
+
+typedef int (*comparison)(const fidc_block *a, const fidc_block *b);
+
+/* Sorts by two keys; merge sort, so that it is stable and the same on every C library. */
+static void sort_blocks(fidc_block *blocks, fidc_block *space, uint32_t count, comparison first, comparison second) {
+    for (uint32_t width = 1; width < count; width *= 2) {
+        for (uint32_t start = 0; start < count; start += 2 * width) {
+            uint32_t a = start, middle = start + width < count ? start + width : count, b = middle, at = start;
+            uint32_t stop = start + 2 * width < count ? start + 2 * width : count;
+            while (a < middle || b < stop) {
+                int order = a >= middle ? 1 : b >= stop ? -1 : first(&blocks[a], &blocks[b]);
+                if (!order) order = second(&blocks[a], &blocks[b]);
+                space[at++] = order <= 0 ? blocks[a++] : blocks[b++];
+            }
+        }
+        memcpy(blocks, space, count * sizeof *blocks);
+    }
+}
+
+/* Sorted copies tell the order by their `offset`, which holds the index in p->blocks. */
+static void try_orders(placer *p, fidc_block *sorted, fidc_block *space) {
+    static const struct { comparison first, second; } orders[] = {
+        {largest_first, longest_first}, {largest_first, earliest_first}, {widest_first, largest_first}, {longest_first, largest_first},
+        {earliest_first, largest_first}, {earliest_first, longest_first},
+    };
+    for (size_t k = 0; k < sizeof orders / sizeof *orders && p->best > p->bound && (k == 0 || p->steps < BUDGET); k++) {
+        for (uint32_t i = 0; i < p->count; i++) {
+            sorted[i] = p->blocks[i];
+            sorted[i].offset = i;
+        }
+        sort_blocks(sorted, space, p->count, by_id, by_id);
+        sort_blocks(sorted, space, p->count, orders[k].first, orders[k].second);
+        for (uint32_t i = 0; i < p->count; i++) p->order[i] = (uint32_t)sorted[i].offset;
+        attempt(p, false);
+    }
+}
+
+/* ---- Small changes ---- */
+
+static uint32_t next_random(placer *p) {
+    p->random = p->random * 1664525u + 1013904223u;
+    return p->random >> 8;
+}
+
+/* Position in the best order of a block that reaches the top. */
+static uint32_t find_top(const placer *p) {
+    for (uint32_t i = 0; i < p->count; i++) {
+        uint32_t index = p->best_order[i];
+        if (p->best_offsets[index] + p->blocks[index].size == p->best) return i;
+    }
+    return 0;
+}
+
+/* Lets the block at the top, or one of those that live beside it, choose its place earlier. */
+static void change_order(placer *p) {
+    memcpy(p->order, p->best_order, p->count * sizeof *p->order);
+    uint32_t top = find_top(p), from = top;
+    if (next_random(p) % 2) {
+        uint32_t neighbour = next_random(p) % p->count;
+        if (neighbour && overlap_in_time(&p->blocks[p->order[neighbour]], &p->blocks[p->order[top]])) from = neighbour;
+    }
+    if (!from) from = p->count - 1;
+    uint32_t to = next_random(p) % from, moved = p->order[from];
+    memmove(&p->order[to + 1], &p->order[to], (from - to) * sizeof *p->order);
+    p->order[to] = moved;
+}
+
+static void improve(placer *p) {
+    for (int i = 0; i < MAX_CHANGES && p->count > 2 && p->best > p->bound && p->steps < BUDGET; i++) {
+        change_order(p);
+        attempt(p, true);
+    }
+}
+
+fid_status fidc_plan_place(fidc_program *program, fidc_block *blocks, uint32_t count, uint64_t bound, uint64_t *out_bytes) {
+    size_t each = 3 * sizeof(uint32_t) + sizeof(uint64_t) + 2 * sizeof(fidc_block), size = (count + 1) * each;
+    uint8_t *memory = fid_allocate(program->allocator, size);
+    if (!memory) return fid_fail(program->sink, FID_OUT_OF_MEMORY, "no memory to place %u tensors", count);
+    fidc_block *sorted = (fidc_block *)(void *)memory, *space = sorted + count;
+    placer p = {.blocks = blocks, .count = count, .best = UINT64_MAX, .bound = bound, .random = 1};
+    p.best_offsets = (uint64_t *)(void *)(space + count);
+    p.order = (uint32_t *)(void *)(p.best_offsets + count);
+    p.best_order = p.order + count;
+    p.placed = p.best_order + count;
+    try_orders(&p, sorted, space);
+    improve(&p);
+    for (uint32_t i = 0; i < count; i++) blocks[i].offset = p.best_offsets[i];
+    *out_bytes = count ? p.best : 0;
+    fid_free(program->allocator, memory, size);
+    return FID_OK;
+}
