@@ -68,24 +68,24 @@ static bool tile_applies(fid_activation_kind kind) {
     return kind == FID_ACTIVATION_NONE || kind == FID_ACTIVATION_RELU || kind == FID_ACTIVATION_CLAMP;
 }
 
-static void set_clamp(fidk_product *p, const fid_activation *activation) {
+static void set_clamp(fidk_matmul *p, const fid_activation *activation) {
     p->low = -INFINITY, p->high = INFINITY;
     if (activation->kind == FID_ACTIVATION_RELU) p->low = 0;
     if (activation->kind == FID_ACTIVATION_CLAMP) p->low = (float)activation->a, p->high = (float)activation->b;
 }
 
-static void activate(const fidk_gemm *g, const fidk_product *p, size_t rows) {
+static void activate(const fidk_gemm *g, const fidk_matmul *p, size_t rows) {
     fidk_unary unary = {.x = p->c, .y = p->c, .x_stride = p->c_stride, .y_stride = p->c_stride, .rows = rows,
                         .columns = p->columns, .a = (float)g->activation.a, .b = (float)g->activation.b};
     g->tiles->unary[g->activation.kind](&unary);
 }
 
 /* All rows of a block against the columns of p, in tiles of nearly equal height. */
-static void run_column(const fidk_gemm *g, const fidk_product *p, size_t rows, const fidk_product_tile *functions, size_t most) {
+static void run_column(const fidk_gemm *g, const fidk_matmul *p, size_t rows, const fidk_matmul_tile *functions, size_t most) {
     size_t count = (rows + most - 1) / most;
     for (size_t i = 0; i < count; i++) {
         size_t begin = fidk_part_begin(rows, count, i), height = fidk_part_begin(rows, count, i + 1) - begin;
-        fidk_product tile = *p;
+        fidk_matmul tile = *p;
         tile.a += begin * p->a_stride;
         tile.c += begin * p->c_stride;
         if (p->add) tile.add += begin * p->add_stride;
@@ -95,9 +95,9 @@ static void run_column(const fidk_gemm *g, const fidk_product *p, size_t rows, c
 }
 
 /* One block of rows, one part of k, all columns [n0, n1) of the task. */
-static void run_block(const fidk_gemm *g, fidk_product p, size_t rows, size_t n0, size_t n1) {
+static void run_block(const fidk_gemm *g, fidk_matmul p, size_t rows, size_t n0, size_t n1) {
     const fidk_tiles *t = g->tiles;
-    const fidk_product base = p;
+    const fidk_matmul base = p;
     for (size_t n = n0; n < n1;) {
         bool wide = rows <= t->wide_rows && n1 - n > t->product_columns;
         p.columns = smaller(n1 - n, wide ? t->wide_columns : t->product_columns);
@@ -124,7 +124,7 @@ static void run_rows(const gemm_plan *plan, float *copy, size_t row, size_t rows
     const fidk_gemm *g = plan->gemm;
     for (size_t i = 0; i < plan->depth_parts; i++) {
         size_t k = fidk_part_begin(g->k, plan->depth_parts, i);
-        fidk_product p = {.b = g->b + k * g->b_row, .b_row = g->b_row, .b_panel = g->b_panel,
+        fidk_matmul p = {.b = g->b + k * g->b_row, .b_row = g->b_row, .b_panel = g->b_panel,
                           .depth = fidk_part_begin(g->k, plan->depth_parts, i + 1) - k,
                           .c = g->c + row * g->c_stride, .c_stride = g->c_stride, .bias = g->bias,
                           .accumulate = i > 0, .finish = i + 1 == plan->depth_parts};

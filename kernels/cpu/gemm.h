@@ -19,7 +19,7 @@ typedef struct fidk_gemm {
     fidk_gather gather; /* instead of a; NULL: none */
     const void *gather_self;
     const float *b;
-    size_t b_row, b_panel; /* see fidk_product */
+    size_t b_row, b_panel; /* see fidk_matmul */
     float *c;
     size_t c_stride;
     const float *bias; /* NULL: none */

@@ -6,7 +6,7 @@
 #define UNROLL_ALL _Pragma("GCC unroll 32")
 
 /* Where vector v of row k of b lies, from the row's start. */
-VEC_INLINE size_t product_vector_offset(const fidk_product *p, int v) {
+VEC_INLINE size_t product_vector_offset(const fidk_matmul *p, int v) {
     return (size_t)(v / PANEL_VECTORS) * p->b_panel + (size_t)(v % PANEL_VECTORS) * VEC_LANES;
 }
 
@@ -14,7 +14,7 @@ VEC_INLINE vec product_load(const float *at, bool masked, vecm mask) {
     return masked ? vec_load_some(at, mask) : vec_load(at);
 }
 
-VEC_INLINE void product_finish(const fidk_product *p, vec *sum, int r, int v, bool masked, vecm mask, vec bias) {
+VEC_INLINE void product_finish(const fidk_matmul *p, vec *sum, int r, int v, bool masked, vecm mask, vec bias) {
     size_t column = (size_t)v * VEC_LANES;
     float *c = p->c + (size_t)r * p->c_stride + column;
     if (p->accumulate) *sum = vec_add(*sum, product_load(c, masked, mask));
@@ -28,7 +28,7 @@ VEC_INLINE void product_finish(const fidk_product *p, vec *sum, int r, int v, bo
 }
 
 /* rows, vectors and masked are constants at every call. */
-VEC_INLINE void product_body(const fidk_product *p, const int rows, const int vectors, const bool masked) {
+VEC_INLINE void product_body(const fidk_matmul *p, const int rows, const int vectors, const bool masked) {
     vec sum[VEC_GEMM_ROWS > VEC_WIDE_ROWS ? VEC_GEMM_ROWS : VEC_WIDE_ROWS]
            [VEC_GEMM_VECTORS > VEC_WIDE_VECTORS ? VEC_GEMM_VECTORS : VEC_WIDE_VECTORS];
     vecm mask[VEC_GEMM_VECTORS > VEC_WIDE_VECTORS ? VEC_GEMM_VECTORS : VEC_WIDE_VECTORS];
@@ -62,13 +62,13 @@ VEC_INLINE void product_body(const fidk_product *p, const int rows, const int ve
 }
 
 #define DEFINE_PRODUCT(rows)                                                                                           \
-    static void product_##rows(const fidk_product *p) {                                                               \
+    static void product_##rows(const fidk_matmul *p) {                                                               \
         if (p->columns == VEC_GEMM_VECTORS * VEC_LANES) product_body(p, rows, VEC_GEMM_VECTORS, false);                \
         else if (p->columns > VEC_LANES) product_body(p, rows, VEC_GEMM_VECTORS, true);                                \
         else product_body(p, rows, 1, true);                                                                           \
     }
 #define DEFINE_WIDE(rows)                                                                                              \
-    static void wide_##rows(const fidk_product *p) {                                                                  \
+    static void wide_##rows(const fidk_matmul *p) {                                                                  \
         if (p->columns == VEC_WIDE_VECTORS * VEC_LANES) product_body(p, rows, VEC_WIDE_VECTORS, false);                \
         else product_body(p, rows, VEC_WIDE_VECTORS, true);                                                            \
     }
@@ -87,5 +87,5 @@ VEC_INLINE void product_body(const fidk_product *p, const int rows, const int ve
 
 TIMES(VEC_GEMM_ROWS, DEFINE_PRODUCT)
 TIMES(VEC_WIDE_ROWS, DEFINE_WIDE)
-static const fidk_product_tile product_tiles[] = {TIMES(VEC_GEMM_ROWS, NAME_PRODUCT)};
-static const fidk_product_tile wide_tiles[] = {TIMES(VEC_WIDE_ROWS, NAME_WIDE)};
+static const fidk_matmul_tile product_tiles[] = {TIMES(VEC_GEMM_ROWS, NAME_PRODUCT)};
+static const fidk_matmul_tile wide_tiles[] = {TIMES(VEC_WIDE_ROWS, NAME_WIDE)};

@@ -13,7 +13,7 @@
 #define FIDK_PANEL 16
 
 /* c[r][j] = finish(sum over k of a[r][k] * b[k][j]), for `rows` (fixed by the function) and `columns` columns. */
-typedef struct fidk_product {
+typedef struct fidk_matmul {
     const float *a;   /* (rows, depth), row stride a_stride */
     size_t a_stride;  /* floats */
     const float *b;   /* element (k, j) lies at b[j / 16 * b_panel + k * b_row + j % 16] */
@@ -29,9 +29,9 @@ typedef struct fidk_product {
     float low, high;   /* the result is clamped to these; -inf and inf leave it alone */
     bool accumulate;   /* c already holds the sum over an earlier part of k */
     bool finish;       /* the last part of k: bias, add and clamp are due */
-} fidk_product;
+} fidk_matmul;
 
-typedef void (*fidk_product_tile)(const fidk_product *product);
+typedef void (*fidk_matmul_tile)(const fidk_matmul *product);
 
 /* Functions of one element: the activations, then others. */
 #define FIDK_UNARY_MAP(X)                                                                                              \
@@ -62,8 +62,8 @@ typedef struct fidk_tiles {
     uint32_t product_columns; /* 16 or 32 */
     uint32_t wide_rows;       /* most rows of a wide tile: few rows, many columns */
     uint32_t wide_columns;
-    const fidk_product_tile *product; /* by rows - 1 */
-    const fidk_product_tile *wide;    /* by rows - 1 */
+    const fidk_matmul_tile *product; /* by rows - 1 */
+    const fidk_matmul_tile *wide;    /* by rows - 1 */
     const fidk_unary_tile *unary;     /* by fidk_unary_kind */
 } fidk_tiles;
 

@@ -1,0 +1,209 @@
+/* For tests: builds tensors, runs an operator by its reference kernel and by its cpu kernel, and compares.
+ *
+ * Every tensor lies in a heap block of exactly its size, so that a sanitizer sees a kernel that leaves it. */
+#ifndef FID_KERNELS_CPU_KERNEL_TESTING_H
+#define FID_KERNELS_CPU_KERNEL_TESTING_H
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "ops/operator.h"
+
+#define TESTING static inline __attribute__((unused))
+
+/* ---- Tensors and values: they live until testing_free ---- */
+
+typedef struct testing_pool {
+    void *blocks[4096];
+    size_t count;
+} testing_pool;
+
+TESTING testing_pool *testing_blocks(void) {
+    static testing_pool pool;
+    return &pool;
+}
+
+TESTING void *testing_allocate(size_t size) {
+    testing_pool *pool = testing_blocks();
+    void *block = NULL;
+    assert_true(pool->count < 4096);
+    assert_int_equal(posix_memalign(&block, 64, size ? size : 1), 0);
+    memset(block, 0xa5, size);
+    return pool->blocks[pool->count++] = block;
+}
+
+TESTING void testing_free(void) {
+    testing_pool *pool = testing_blocks();
+    while (pool->count) free(pool->blocks[--pool->count]);
+}
+
+TESTING float testing_random(void) {
+    static uint64_t state = 88172645463325252ull;
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    return (float)(state % 20001) / 10000.0f - 1.0f; /* [-1, 1] */
+}
+
+typedef enum testing_order { ROW_MAJOR, CHANNELS_LAST } testing_order;
+
+TESTING fid_tensor *testing_tensor(fid_dtype dtype, size_t rank, const int64_t *sizes, testing_order order) {
+    fid_tensor *t = testing_allocate(sizeof *t);
+    *t = (fid_tensor){.rank = (uint8_t)rank, .dtype = (uint8_t)dtype};
+    t->sizes = testing_allocate((rank + 1) * sizeof *t->sizes);
+    t->strides = testing_allocate((rank + 1) * sizeof *t->strides);
+    t->dim_order = testing_allocate(rank + 1);
+    for (size_t i = 0; i < rank; i++) t->sizes[i] = sizes[i], t->dim_order[i] = (uint8_t)i;
+    if (order == CHANNELS_LAST && rank >= 3) {
+        for (size_t i = 1; i + 1 < rank; i++) t->dim_order[i] = (uint8_t)(i + 1);
+        t->dim_order[rank - 1] = 1;
+    }
+    fid_tensor_update_strides(t);
+    t->capacity = fid_tensor_bytes(t);
+    /* 4 bytes off any alignment, ending where the block ends. */
+    t->data = (uint8_t *)testing_allocate(t->capacity + 4) + 4;
+    return t;
+}
+
+/* float32 with random values in [-scale, scale]. */
+TESTING fid_value *testing_value(fid_value value) {
+    fid_value *v = testing_allocate(sizeof *v);
+    *v = value;
+    return v;
+}
+TESTING fid_value *testing_floats(size_t rank, const int64_t *sizes, testing_order order, float scale) {
+    fid_tensor *t = testing_tensor(FID_FLOAT32, rank, sizes, order);
+    for (size_t i = 0; i < fid_tensor_numel(t); i++) ((float *)t->data)[i] = scale * testing_random();
+    return testing_value(fid_tensor_value(t));
+}
+TESTING fid_value *testing_constant(fid_value *v) {
+    v->as.tensor->flags |= FID_TENSOR_CONSTANT;
+    return v;
+}
+TESTING fid_value *testing_text(const char *text) {
+    return testing_value((fid_value){.as.string = {text, strlen(text)}, .tag = FID_TAG_STRING});
+}
+TESTING fid_value *testing_ints(size_t count, const int64_t *items) {
+    int64_t *copy = testing_allocate((count + 1) * sizeof *copy);
+    if (count) memcpy(copy, items, count * sizeof *copy);
+    return testing_value((fid_value){.as.ints = {copy, count}, .tag = FID_TAG_INT_LIST});
+}
+#define FLOATS(order, scale, ...)                                                                                      \
+    testing_floats(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), (int64_t[]){__VA_ARGS__}, order, scale)
+#define INTS(...) testing_ints(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), (int64_t[]){__VA_ARGS__})
+#define INT(i) testing_value(fid_int_value(i))
+#define DOUBLE(d) testing_value(fid_double_value(d))
+#define BOOL(b) testing_value(fid_bool_value(b))
+#define NOTHING testing_value(fid_none_value())
+
+/* ---- Running ---- */
+
+TESTING void *testing_take(struct fid_scratch *self, size_t bytes) {
+    (void)self;
+    return testing_allocate(bytes);
+}
+
+typedef struct testing_job {
+    void (*task)(void *context, size_t index);
+    void *context;
+    size_t begin, end;
+} testing_job;
+
+TESTING void *testing_thread(void *argument) {
+    testing_job *job = argument;
+    for (size_t i = job->begin; i < job->end; i++) job->task(job->context, i);
+    return NULL;
+}
+
+TESTING void testing_run_threads(void *self, void (*task)(void *context, size_t index), void *context, size_t count) {
+    size_t threads = *(const size_t *)self;
+    pthread_t handles[8];
+    testing_job jobs[8];
+    for (size_t i = 0; i < threads; i++) {
+        jobs[i] = (testing_job){task, context, count * i / threads, count * (i + 1) / threads};
+        assert_int_equal(pthread_create(&handles[i], NULL, testing_thread, &jobs[i]), 0);
+    }
+    for (size_t i = 0; i < threads; i++) pthread_join(handles[i], NULL);
+}
+
+TESTING void testing_print(void *self, fid_status status, const char *sentence) {
+    (void)self;
+    print_message("status %d: %s\n", (int)status, sentence);
+}
+
+/* Runs kernel(args..., outputs...) where outputs are made from the row's shape function; gives output 0. */
+TESTING fid_tensor *testing_run(const fid_op *op, const fid_kernel *kernel, size_t arg_count, fid_value *const *inputs, size_t outputs,
+                                uint32_t cpu, size_t threads, bool *out_declined) {
+    static const fid_sink sink = {testing_print, NULL};
+    struct fid_scratch memory = {testing_take, testing_take};
+    fid_threads pool = {testing_run_threads, &threads, (uint32_t)threads};
+    fid_value *args[24];
+    fid_meta metas[8] = {0};
+    fid_call call = {.name = op->name, .args = args, .arg_count = (uint32_t)(arg_count + outputs), .output_index = (uint32_t)arg_count,
+                     .sink = &sink, .threads = threads > 1 ? &pool : NULL, .cpu = cpu, .memory = &memory};
+    memcpy(args, inputs, arg_count * sizeof *args);
+    assert_int_equal(op->shape(&call, metas, outputs), FID_OK);
+    for (size_t i = 0; i < outputs; i++) {
+        fid_tensor *t = testing_tensor((fid_dtype)metas[i].dtype, metas[i].rank, metas[i].sizes, ROW_MAJOR);
+        memcpy(t->dim_order, metas[i].dim_order, t->rank);
+        fid_tensor_update_strides(t);
+        args[arg_count + i] = testing_value(fid_tensor_value(t));
+    }
+    fid_status status = kernel->prepare ? kernel->prepare(&call) : FID_OK;
+    if (out_declined) *out_declined = status == FID_NOT_SUPPORTED;
+    if (status == FID_NOT_SUPPORTED) return NULL;
+    assert_int_equal(status, FID_OK);
+    assert_int_equal(kernel->run(&call), FID_OK);
+    return args[arg_count]->as.tensor;
+}
+
+/* Largest |a - b| / (1 + |b|); a NaN, or an infinity, must stand on both sides. */
+TESTING double testing_distance(const fid_tensor *a, const fid_tensor *b) {
+    double largest = 0;
+    assert_true(fid_tensor_same_layout(a, b));
+    for (size_t i = 0; i < fid_tensor_numel(a); i++) {
+        double x = ((const float *)a->data)[i], y = ((const float *)b->data)[i];
+        if ((x != x && y != y) || x == y) continue;
+        double distance = fabs(x - y) / (1 + fabs(y));
+        if (!(distance <= largest)) largest = distance != distance ? INFINITY : distance;
+    }
+    return largest;
+}
+
+/* The instruction sets of this machine. */
+TESTING uint32_t testing_cpu(void) {
+    uint32_t cpu = 0;
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) cpu |= FID_CPU_AVX2_FMA;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
+        cpu |= FID_CPU_AVX512;
+#endif
+    return cpu;
+}
+
+/* Reference against cpu kernel: every instruction set, and bit-equal results with 1 to 4 threads. */
+TESTING void testing_compare(fid_op_id id, size_t arg_count, fid_value *const *inputs, size_t outputs, double tolerance) {
+    const fid_op *op = &fid_builtin_ops.ops[id];
+    const uint32_t have = testing_cpu(), sets[] = {0, FID_CPU_AVX2_FMA, FID_CPU_AVX2_FMA | FID_CPU_AVX512};
+    fid_tensor *right = testing_run(op, op->reference, arg_count, inputs, outputs, 0, 1, NULL);
+    for (size_t s = 0; s < 3; s++) {
+        if ((sets[s] & have) != sets[s]) continue;
+        fid_tensor *serial = NULL;
+        for (size_t threads = 1; threads <= 4; threads++) {
+            fid_tensor *fast = testing_run(op, op->cpu, arg_count, inputs, outputs, sets[s], threads, NULL);
+            assert_non_null(fast); /* not declined */
+            double distance = testing_distance(fast, right);
+            if (!(distance <= tolerance)) fail_msg("%s: set %zu, %zu threads: off by %g", op->name, s, threads, distance);
+            if (!serial) serial = fast;
+            assert_memory_equal(serial->data, fast->data, fid_tensor_bytes(serial));
+        }
+    }
+}
+#define COMPARE(id, outputs, tolerance, ...)                                                                           \
+    testing_compare(FID_OPID_##id, sizeof((fid_value *[]){__VA_ARGS__}) / sizeof(fid_value *), (fid_value *[]){__VA_ARGS__}, outputs, tolerance)
+
+#endif

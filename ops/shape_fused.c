@@ -1,0 +1,37 @@
+/* Shapes of our fused operators. */
+#include "ops/shape.h"
+
+static fid_status check_add(const fid_call *call, uint32_t i, const fid_meta *out) {
+    const fid_tensor *add = fid_arg_tensor(call, i);
+    if (!add || (add->rank == out->rank && memcmp(add->sizes, out->sizes, out->rank * sizeof out->sizes[0]) == 0)) return FID_OK;
+    char given[120], expected[120];
+    return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: what is added has shape %s, the result %s", call->name,
+                    fid_shape_text(add->sizes, add->rank, given, sizeof given),
+                    fid_shape_text(out->sizes, out->rank, expected, sizeof expected));
+}
+
+static fid_status check_bias(const fid_call *call, uint32_t i, int64_t features) {
+    const fid_tensor *bias = fid_arg_tensor(call, i);
+    if (!bias || (bias->rank == 1 && bias->sizes[0] == features)) return FID_OK;
+    char text[120];
+    return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: bias of shape %s for %lld features", call->name,
+                    fid_shape_text(bias->sizes, bias->rank, text, sizeof text), (long long)features);
+}
+
+fid_status fid_shape_fused_linear(const fid_call *call, fid_meta *outs, size_t out_count) {
+    const fid_tensor *self = fid_arg_tensor(call, 0), *weight = fid_arg_tensor(call, 1);
+    int64_t features = fid_arg_int(call, 4);
+    (void)out_count;
+    bool fits = self->rank >= 1 && weight->rank == 3 && weight->sizes[2] == 16 && features >= 0 &&
+                weight->sizes[0] == (features + 15) / 16 && weight->sizes[1] == self->sizes[self->rank - 1];
+    if (!fits) {
+        char given[120], packed[120];
+        return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: an input of shape %s does not fit packed weights of shape %s for %lld features",
+                        call->name, fid_shape_text(self->sizes, self->rank, given, sizeof given),
+                        fid_shape_text(weight->sizes, weight->rank, packed, sizeof packed), (long long)features);
+    }
+    fid_meta_set(outs, (fid_dtype)self->dtype, self->sizes, self->rank);
+    outs->sizes[self->rank - 1] = features;
+    FID_TRY(check_bias(call, 2, features));
+    return check_add(call, 3, outs);
+}
