@@ -121,18 +121,6 @@ static fid_status value_and_index(const fid_call *call, uint32_t dim, uint32_t k
 SHAPE(extreme_with_index) return value_and_index(call, 1, 2, outs);
 }
 
-SHAPE(kthvalue)
-    const fid_tensor *self = fid_arg_tensor(call, 0);
-    size_t dim;
-    FID_TRY(fid_wrap_dim(call, fid_arg_int(call, 2), self->rank, &dim));
-    int64_t k = fid_arg_int(call, 1), size = self->rank ? self->sizes[dim] : 1;
-    if (k < 1 || k > size) {
-        return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: k is %lld, dimension %zu has %lld elements", call->name, (long long)k, dim,
-                        (long long)size);
-    }
-    return value_and_index(call, 2, 3, outs);
-}
-
 SHAPE(aminmax)
     FID_TRY(refuse_empty(call, 1));
     FID_TRY(reduce(call, 1, 2, self_dtype(call), &outs[0]));
