@@ -25,7 +25,7 @@ static void box_describe(fidc_box *box, const fid_meta *meta) {
     box->value = fid_tensor_value(&box->tensor);
 }
 
-static fid_status box_allocate(fidc_interpreter *self, fidc_box *box, const fid_meta *meta) {
+fid_status fidc_box_allocate(fidc_interpreter *self, fidc_box *box, const fid_meta *meta) {
     box_describe(box, meta);
     size_t count, bytes;
     if (!fid_mul_sizes(meta->sizes, meta->rank, &count) || !fid_mul_size(count, fid_dtype_size(meta->dtype), &bytes)) {
@@ -48,7 +48,7 @@ fid_status fidc_box_set(fidc_interpreter *self, fidc_box *box, const fid_value *
     void *old = box->owned;
     size_t old_bytes = box->owned_bytes;
     box->owned = NULL; /* `value` may live in this very box */
-    fid_status status = box_allocate(self, box, &meta);
+    fid_status status = fidc_box_allocate(self, box, &meta);
     if (status == FID_OK && fid_tensor_bytes(source)) memcpy(box->tensor.data, source->data, fid_tensor_bytes(source));
     fid_free(self->allocator, old, old_bytes);
     return status;
@@ -62,7 +62,7 @@ static fid_status box_constant(fidc_interpreter *self, fidc_box *box, const fidc
         meta.dim_order[i] = (uint8_t)i; /* constants lie in logical order */
     }
     if (value->constant->is_mutable) {
-        FID_TRY(box_allocate(self, box, &meta));
+        FID_TRY(fidc_box_allocate(self, box, &meta));
         size_t bytes = box->tensor.capacity < value->constant->bytes ? box->tensor.capacity : value->constant->bytes;
         memset(box->tensor.data, 0, box->tensor.capacity);
         if (value->constant->data) memcpy(box->tensor.data, value->constant->data, bytes);
@@ -75,8 +75,14 @@ static fid_status box_constant(fidc_interpreter *self, fidc_box *box, const fidc
     return FID_OK;
 }
 
+static bool owns(const fidc_interpreter *self, const fidc_value *value) {
+    return value->id < self->box_count && self->graph->values[value->id] == value;
+}
+
 fid_status fidc_interpreter_box(fidc_interpreter *self, const fidc_value *value, fidc_box **out_box) {
     value = fidc_resolve((fidc_value *)(uintptr_t)value);
+    while (self->outer && !owns(self, value)) self = self->outer;
+    if (!owns(self, value)) return fid_fail(self->sink, FID_INVALID_PROGRAM, "value '%s' is not of this graph", value->name);
     fidc_box *box = &self->boxes[value->id];
     if (box->value.tag == FID_TAG_NONE && value->origin == FIDC_FROM_CONSTANT && value->type == FIDC_TENSOR) {
         FID_TRY(box_constant(self, box, value));
@@ -256,7 +262,7 @@ static fid_status make_outputs(call_frame *frame) {
     for (uint32_t i = 0; i < node->output_count; i++) {
         fidc_box *box = &frame->self->boxes[node->outputs[i]->id];
         box_drop(frame->self, box);
-        if (node->outputs[i]->type == FIDC_TENSOR) FID_TRY(box_allocate(frame->self, box, &metas[i]));
+        if (node->outputs[i]->type == FIDC_TENSOR) FID_TRY(fidc_box_allocate(frame->self, box, &metas[i]));
         else box->value = fid_int_value(0);
     }
     return bind_outputs(frame);
@@ -311,18 +317,30 @@ fid_status fidc_interpreter_run_node(fidc_interpreter *self, const fidc_node *no
 
 /* ---- A graph ---- */
 
-/* Calls visit(value) for every value that a node reads, list items included. */
-static void for_each_use(const fidc_arg *args, uint32_t count, void (*visit)(fidc_interpreter *, const fidc_value *), fidc_interpreter *self) {
+typedef void (*visitor)(fidc_interpreter *self, const fidc_value *value);
+
+static void visit_args(fidc_interpreter *self, const fidc_arg *args, uint32_t count, visitor visit) {
     for (uint32_t i = 0; i < count; i++) {
         if (args[i].kind == FIDC_ARG_VALUE) visit(self, fidc_value_of(&args[i]));
-        else if (args[i].kind == FIDC_ARG_LIST) for_each_use(args[i].as.list.items, args[i].as.list.count, visit, self);
+        else if (args[i].kind == FIDC_ARG_LIST) visit_args(self, args[i].as.list.items, args[i].as.list.count, visit);
     }
 }
 
-static void count_reader(fidc_interpreter *self, const fidc_value *value) { self->boxes[value->id].readers++; }
+/* Every value that a node reads, by what its sub-graphs capture too. */
+static void visit_node(fidc_interpreter *self, const fidc_node *node, visitor visit) {
+    visit_args(self, node->args, node->arg_count, visit);
+    for (uint32_t i = 0; i < node->graph_count; i++) {
+        for (const fidc_node *inner = node->graphs[i]->first; inner; inner = inner->next) visit_node(self, inner, visit);
+        visit_args(self, node->graphs[i]->outputs, node->graphs[i]->output_count, visit);
+    }
+}
+static void count_reader(fidc_interpreter *self, const fidc_value *value) {
+    if (owns(self, value)) self->boxes[value->id].readers++;
+}
 
 /* The last reader frees a node's output: otherwise a large model would hold every activation at once. */
 static void drop_reader(fidc_interpreter *self, const fidc_value *value) {
+    if (!owns(self, value)) return;
     fidc_box *box = &self->boxes[value->id];
     if (box->readers && --box->readers == 0 && value->origin == FIDC_FROM_NODE) box_drop(self, box);
 }
@@ -330,8 +348,8 @@ static void drop_reader(fidc_interpreter *self, const fidc_value *value) {
 static void count_readers(fidc_interpreter *self) {
     const fidc_graph *graph = self->graph;
     for (uint32_t i = 0; i < graph->value_count; i++) self->boxes[i].readers = 0;
-    for (const fidc_node *node = graph->first; node; node = node->next) for_each_use(node->args, node->arg_count, count_reader, self);
-    for_each_use(graph->outputs, graph->output_count, count_reader, self);
+    for (const fidc_node *node = graph->first; node; node = node->next) visit_node(self, node, count_reader);
+    visit_args(self, graph->outputs, graph->output_count, count_reader);
     for (uint32_t i = 0; i < graph->mutation_count; i++) count_reader(self, fidc_resolve(graph->mutations[i].value));
 }
 
@@ -396,7 +414,7 @@ fid_status fidc_interpreter_run(fidc_interpreter *self, const fid_value *inputs,
     count_readers(self);
     for (const fidc_node *node = self->graph->first; node; node = node->next) {
         FID_TRY(fidc_interpreter_run_node(self, node));
-        for_each_use(node->args, node->arg_count, drop_reader, self);
+        visit_node(self, node, drop_reader);
         for (uint32_t i = 0; i < node->output_count; i++) {
             if (!self->boxes[node->outputs[i]->id].readers) box_drop(self, &self->boxes[node->outputs[i]->id]);
         }

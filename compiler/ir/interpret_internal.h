@@ -23,9 +23,12 @@ struct fidc_interpreter {
     fidc_box *boxes; /* by value id */
     size_t box_count;
     fidc_box *outputs, *mutated;
+    fidc_interpreter *outer;     /* of the graph whose node this one's graph belongs to; NULL for a method */
     struct fidc_child *children; /* interpreters of sub-graphs, made when first entered */
 };
 
+/* Makes the box a tensor with uninitialized data. */
+fid_status fidc_box_allocate(fidc_interpreter *self, fidc_box *box, const fid_meta *meta);
 /* Fills a box from a value; a tensor's bytes are copied. */
 fid_status fidc_box_set(fidc_interpreter *self, fidc_box *box, const fid_value *value);
 /* The box of a value; a constant is bound first. */
