@@ -77,6 +77,11 @@ static fid_status run_stages(compilation *c) {
     return FID_OK;
 }
 
+fid_status fidc_lower(fidc_program *program, const fidc_options *options) {
+    compilation c = {.program = program, .sink = program->sink, .options = options};
+    return run_stages(&c);
+}
+
 /* ---- Planning and writing ---- */
 
 static fid_status plan_methods(compilation *c) {

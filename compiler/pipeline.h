@@ -15,6 +15,9 @@ typedef struct fidc_options {
     const char *dump_ir;   /* directory for the IR after each stage; NULL: none */
 } fidc_options;
 
+/* All stages but planning and emitting, on a program that fidc_archive_read filled: what `fidibus verify` looks into. */
+fid_status fidc_lower(fidc_program *program, const fidc_options *options);
+
 typedef struct fidc_report {
     uint32_t operators;        /* nodes emitted, all methods */
     uint64_t planned_bytes, liveness_bound_bytes, program_bytes, constant_bytes;

@@ -123,7 +123,14 @@ fidc_value *fidc_value_of(const fidc_arg *arg) { return arg->kind == FIDC_ARG_VA
 
 void fidc_value_replace(fidc_value *old_value, fidc_value *new_value) {
     new_value = fidc_resolve(new_value);
-    if (old_value != new_value) old_value->forward = new_value;
+    if (old_value == new_value) return;
+    old_value->forward = new_value;
+    /* A made-up name gives way to the one that the user's graph knows: dumps and `fidibus verify` line up by it. */
+    if (new_value->name[0] == '_' && new_value->origin == FIDC_FROM_NODE && new_value->type == old_value->type) {
+        const char *made_up = new_value->name;
+        new_value->name = old_value->name;
+        old_value->name = made_up;
+    }
 }
 
 /* ---- Arguments ---- */

@@ -1,0 +1,138 @@
+/* fidibus bench: load, first and steady latency, memory. */
+#include <stdlib.h>
+
+#include "tools/inputs.h"
+
+static const option_row options[] = {
+    {"--method", "NAME", "which method; default forward, or the only one"},
+    {"--input", "X", "as for `fidibus run`; without any, the inputs are made up"},
+    {"--threads", "N", "threads for one run, default 1"},
+    {"--repeat", "N", "steady runs; default: about two seconds, at least 10"},
+    {"--reference", NULL, "the plain reference kernels"},
+    {"--json", NULL, "one JSON object"},
+    IMAGE_OPTION_ROWS,
+    {NULL, NULL, NULL},
+};
+
+typedef struct figures {
+    double load_ms, first_ms, min_ms, median_ms;
+    long repeats;
+} figures;
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static fid_status set_all_inputs(const arguments *a, const fid_environment *env, const fid_image_options *image, fid_method *method,
+                                 loaded_input *loaded) {
+    size_t wanted = fid_method_input_count(method), given = 0, index = 0;
+    for (int i = 0; i < a->option_count; i++) given += strcmp(a->options[i].name, "--input") == 0;
+    if (given && given != wanted) {
+        return fid_fail(&env->sink, FID_INVALID_ARGUMENT, "the method takes %zu inputs, %zu were given", wanted, given);
+    }
+    for (int i = 0; index < wanted; i++) {
+        if (given && strcmp(a->options[i].name, "--input") != 0) continue;
+        fid_tensor_info info;
+        FID_TRY(fid_method_input_info(method, index, &info));
+        if (given) FID_TRY(loaded_input_read(env, a->options[i].value, &info, image, &loaded[index]));
+        else FID_TRY(loaded_input_make(env, &info, &loaded[index]));
+        fid_input input = {.struct_size = sizeof input, .value = loaded[index].value, .by_reference = true};
+        FID_TRY(fid_method_set_input(method, index, &input));
+        index++;
+    }
+    return FID_OK;
+}
+
+static fid_status steady(fid_method *method, long repeat, figures *out) {
+    long most = repeat ? repeat : 100000;
+    double *times = malloc((size_t)most * sizeof *times), start = milliseconds_now();
+    if (!times) return FID_OUT_OF_MEMORY;
+    fid_status status = FID_OK;
+    long count = 0;
+    while (status == FID_OK && count < most && (repeat || count < 10 || milliseconds_now() - start < 2000)) {
+        double before = milliseconds_now();
+        status = fid_method_run(method);
+        times[count++] = milliseconds_now() - before;
+    }
+    qsort(times, (size_t)count, sizeof *times, by_value);
+    if (count) *out = (figures){out->load_ms, out->first_ms, times[0], times[count / 2], count};
+    free(times);
+    return status;
+}
+
+static void print_figures(const arguments *a, const figures *f, long threads, size_t file_bytes, size_t planned_bytes) {
+    if (option_flag(a, "--json")) {
+        printf("{\"load_ms\": %.4f, \"first_ms\": %.4f, \"min_ms\": %.4f, \"median_ms\": %.4f, \"repeats\": %ld, \"peak_rss_bytes\": %ld, "
+               "\"file_bytes\": %zu, \"planned_bytes\": %zu, \"threads\": %ld}\n",
+               f->load_ms, f->first_ms, f->min_ms, f->median_ms, f->repeats, peak_resident_bytes(), file_bytes, planned_bytes, threads);
+        return;
+    }
+    printf("load    %10.3f ms\nfirst   %10.3f ms\nsteady  %10.3f ms minimum, %.3f ms median of %ld runs, %ld thread%s\n", f->load_ms, f->first_ms,
+           f->min_ms, f->median_ms, f->repeats, threads, threads == 1 ? "" : "s");
+    printf("memory  %10.1f MB at most in the process; file %.1f MB, planned %.2f MB\n", (double)peak_resident_bytes() / 1e6,
+           (double)file_bytes / 1e6, (double)planned_bytes / 1e6);
+}
+
+typedef struct bench_state {
+    const arguments *arguments;
+    runtime_session session;
+    fid_image_options image;
+    fid_program *program;
+    fid_method *method;
+    loaded_input *loaded;
+    figures figures;
+} bench_state;
+
+static fid_status measure(bench_state *b, long repeat) {
+    const fid_environment *env = &b->session.environment;
+    fid_method_options method_options = {.struct_size = sizeof method_options, .no_cpu_kernels = option_flag(b->arguments, "--reference")};
+    double start = milliseconds_now();
+    FID_TRY(fid_program_open_file(env, b->arguments->files[0], &b->program));
+    FID_TRY(fid_method_load(b->program, choose_method(b->program, b->arguments), &method_options, &b->method));
+    b->figures.load_ms = milliseconds_now() - start;
+    b->loaded = calloc(fid_method_input_count(b->method) + 1, sizeof *b->loaded);
+    if (!b->loaded) return FID_OUT_OF_MEMORY;
+    FID_TRY(set_all_inputs(b->arguments, env, &b->image, b->method, b->loaded));
+    start = milliseconds_now();
+    FID_TRY(fid_method_run(b->method));
+    b->figures.first_ms = milliseconds_now() - start;
+    return steady(b->method, repeat, &b->figures);
+}
+
+static void close_all(bench_state *b) {
+    for (size_t i = 0; b->loaded && i < fid_method_input_count(b->method); i++) loaded_input_free(&b->loaded[i]);
+    free(b->loaded);
+    if (b->method) fid_method_unload(b->method);
+    if (b->program) fid_program_close(b->program);
+    runtime_session_close(&b->session);
+}
+
+static int run(arguments *a) {
+    bench_state b = {.arguments = a};
+    long threads = 1, repeat = 0;
+    if (a->file_count != 1) return usage_error(a, "which program? Give one .pte file");
+    if (!option_number(a, "--threads", 1, 256, &threads) || !option_number(a, "--repeat", 1, 1000000, &repeat) || !image_options_read(a, &b.image)) {
+        return EXIT_USAGE;
+    }
+    if (!runtime_session_open(&b.session, threads)) return failed("bench", "out of memory");
+    fid_status status = measure(&b, repeat);
+    int result = status == FID_OK ? EXIT_OK : failed_status("bench", status, &b.session.message);
+    if (result == EXIT_OK) {
+        FILE *file = fopen(a->files[0], "rb");
+        long size = file && fseek(file, 0, SEEK_END) == 0 ? ftell(file) : 0;
+        if (file) fclose(file);
+        print_figures(a, &b.figures, threads, (size_t)size, fid_method_planned_bytes(b.method));
+    }
+    close_all(&b);
+    return result;
+}
+
+const command_row command_bench = {
+    .name = "bench",
+    .usage = "M.pte [--method NAME] [--threads N] [--repeat N] [--json]",
+    .summary = "times loading and running a .pte program",
+    .example = "  fidibus bench model.pte --threads 2\n",
+    .options = options,
+    .run = run,
+};

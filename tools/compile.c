@@ -1,0 +1,109 @@
+/* fidibus compile: .pt2 in, .pte out. */
+#include <stdlib.h>
+
+#include "compiler/pipeline.h"
+#include "tools/command.h"
+
+static const option_row options[] = {
+    {"-o", "FILE.pte", "where the program goes"},
+    {"--target", "NAME", "cpu (default: fused operators, packed weights) or portable (upstream's operators only)"},
+    {"--method", "NAME=FILE.pt2", "adds a method; may be repeated, instead of M.pt2"},
+    {"--report", "FILE.json", "writes operators, bytes and what is unsupported"},
+    {"--dump-ir", "DIR", "writes the IR after every stage"},
+    {"--no-reuse", NULL, "gives every tensor memory of its own: bigger, and the same numbers"},
+    {"--stack-traces", NULL, "keeps the model's source lines in the program"},
+    {"--allow-missing", NULL, "writes the program although operators have no kernel: your runtime must bring them"},
+    {NULL, NULL, NULL},
+};
+
+#define MOST_METHODS 64
+
+typedef struct methods_given {
+    fidc_method_file files[MOST_METHODS];
+    size_t count;
+} methods_given;
+
+static int collect_methods(arguments *a, methods_given *methods) {
+    if (a->file_count > 1) return usage_error(a, "one model at a time; more methods of one program come by --method NAME=FILE.pt2");
+    if (a->file_count == 1) methods->files[methods->count++] = (fidc_method_file){"forward", a->files[0]};
+    for (int i = 0; i < a->option_count; i++) {
+        if (strcmp(a->options[i].name, "--method") != 0) continue;
+        char *equals = strchr(a->options[i].value, '=');
+        if (!equals || equals == a->options[i].value || !equals[1]) {
+            return usage_error(a, "--method takes NAME=FILE.pt2, not \"%s\"", a->options[i].value);
+        }
+        if (methods->count == MOST_METHODS) return usage_error(a, "more than %d methods", MOST_METHODS);
+        *equals = 0; /* splits the word of argv in place */
+        methods->files[methods->count++] = (fidc_method_file){a->options[i].value, equals + 1};
+    }
+    return methods->count ? EXIT_OK : usage_error(a, "which model? Give a .pt2 file that torch.export.save wrote");
+}
+
+static int read_target(arguments *a, fidc_options *out) {
+    const char *target = option_text(a, "--target");
+    if (!target || strcmp(target, "cpu") == 0) out->target = FIDC_TARGET_CPU;
+    else if (strcmp(target, "portable") == 0) out->target = FIDC_TARGET_PORTABLE;
+    else return usage_error(a, "there is no target \"%s\"; there are cpu and portable", target);
+    return EXIT_OK;
+}
+
+static bool write_report(const char *path, const fidc_report *report, double milliseconds) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out) return false;
+    fprintf(out, "{\n  \"operators\": %u,\n  \"planned_bytes\": %llu,\n  \"liveness_bound_bytes\": %llu,\n", report->operators,
+            (unsigned long long)report->planned_bytes, (unsigned long long)report->liveness_bound_bytes);
+    fprintf(out, "  \"program_bytes\": %llu,\n  \"constant_bytes\": %llu,\n  \"milliseconds\": %.3f,\n  \"unsupported\": ",
+            (unsigned long long)report->program_bytes, (unsigned long long)report->constant_bytes, milliseconds);
+    if (report->unsupported) print_json_text(out, report->unsupported);
+    else fputs("null", out);
+    fputs("\n}\n", out);
+    fclose(out);
+    bool ok = write_file(path, &(file_part){text, size}, 1);
+    free(text);
+    return ok;
+}
+
+static int run(arguments *a) {
+    methods_given methods = {.count = 0};
+    fidc_options compile_options = {.struct_size = sizeof compile_options,
+                                    .no_reuse = option_flag(a, "--no-reuse"),
+                                    .stack_traces = option_flag(a, "--stack-traces"),
+                                    .allow_missing = option_flag(a, "--allow-missing"),
+                                    .dump_ir = option_text(a, "--dump-ir")};
+    int status = collect_methods(a, &methods);
+    if (status == EXIT_OK) status = read_target(a, &compile_options);
+    const char *output = option_text(a, "-o"), *report_path = option_text(a, "--report");
+    if (status == EXIT_OK && !output) status = usage_error(a, "where does the program go? Add -o FILE.pte");
+    if (status != EXIT_OK) return status;
+
+    runtime_session session;
+    if (!runtime_session_open(&session, 1)) return failed("compile", "out of memory");
+    fidc_report report;
+    double start = milliseconds_now();
+    fid_status result = fidc_compile(session.environment.allocator, &session.environment.sink, methods.files, methods.count, &compile_options,
+                                     output, &report);
+    double took = milliseconds_now() - start;
+    if (report_path && !write_report(report_path, &report, took)) status = failed("compile", "cannot write %s", report_path);
+    if (result != FID_OK) status = failed_status("compile", result, &session.message);
+    else {
+        printf("%s: %u operators, %.1f MB, plans %.2f MB of memory (bound %.2f MB), %.0f ms\n", output, report.operators,
+               (double)report.program_bytes / 1e6, (double)report.planned_bytes / 1e6, (double)report.liveness_bound_bytes / 1e6, took);
+        if (report.unsupported) fprintf(stderr, "fidibus compile: warning: %s\n", report.unsupported);
+    }
+    fidc_report_deinit(session.environment.allocator, &report);
+    runtime_session_close(&session);
+    return status;
+}
+
+const command_row command_compile = {
+    .name = "compile",
+    .usage = "M.pt2 -o M.pte [--target T] [--method NAME=FILE.pt2]... [--report FILE.json] [--dump-ir DIR]",
+    .summary = "turns a .pt2 that torch.export.save wrote into a .pte program",
+    .example = "  fidibus compile model.pt2 -o model.pte\n"
+               "  fidibus compile --method encode=enc.pt2 --method decode=dec.pt2 -o both.pte\n"
+               "  fidibus compile model.pt2 -o model.pte --target portable   # for upstream's runtime\n",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,159 @@
+/* fidibus run: loads a program, runs a method, shows or writes the outputs. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "format/npy.h"
+#include "tools/inputs.h"
+#include "tools/labels.h"
+
+static const option_row options[] = {
+    {"--method", "NAME", "which method; default forward, or the only one"},
+    {"--input", "X", "an .npy file, a number, True, False, None, a text or a picture; once for each input, in order"},
+    {"--next", NULL, "starts another call of the same loaded method: state carries over"},
+    {"--output-dir", "DIR", "writes output_0.npy, ...; with --next under call_0/, call_1/, ..."},
+    {"--threads", "N", "threads for one run, default 1"},
+    {"--reference", NULL, "runs on the plain reference kernels"},
+    {"--labels", "FILE", "names of classes, one a line: prints the likeliest of the first output"},
+    {"--top", "N", "how many of them, default 5"},
+    IMAGE_OPTION_ROWS,
+    {NULL, NULL, NULL},
+};
+
+typedef struct runner {
+    const arguments *arguments;
+    runtime_session session;
+    fid_image_options image;
+    fid_program *program;
+    fid_method *method;
+} runner;
+
+/* ---- Outputs ---- */
+
+static bool write_output(const runner *r, const char *directory, size_t index, const fid_tensor *tensor) {
+    uint8_t header[FID_NPY_MAX_HEADER];
+    size_t header_size, bytes = fid_tensor_bytes(tensor);
+    char path[4096];
+    int length = snprintf(path, sizeof path, "%s/output_%zu.npy", directory, index);
+    void *data = malloc(bytes + 1);
+    bool ok = data && length > 0 && (size_t)length < sizeof path && fid_npy_write_header(&r->session.environment.sink, (fid_dtype)tensor->dtype, tensor->sizes, tensor->rank, header,
+                                           &header_size) == FID_OK;
+    if (ok) {
+        tensor_to_row_major(tensor, data);
+        ok = write_file(path, (file_part[]){{header, header_size}, {data, bytes}}, 2);
+        if (!ok) failed("run", "cannot write %s: %s", path, strerror(errno));
+    }
+    free(data);
+    return ok;
+}
+
+static void print_output(size_t index, const fid_value *value) {
+    char text[400];
+    if (value->tag == FID_TAG_TENSOR) printf("output %zu: %s\n", index, tensor_summary(value->as.tensor, text, sizeof text));
+    else if (value->tag == FID_TAG_INT) printf("output %zu: %lld\n", index, (long long)value->as.integer);
+    else if (value->tag == FID_TAG_DOUBLE) printf("output %zu: %.9g\n", index, value->as.number);
+    else if (value->tag == FID_TAG_BOOL) printf("output %zu: %s\n", index, value->as.boolean ? "True" : "False");
+    else if (value->tag == FID_TAG_STRING) printf("output %zu: %.*s\n", index, (int)value->as.string.length, value->as.string.text);
+    else printf("output %zu: None\n", index);
+}
+
+static bool show_outputs(runner *r, const char *directory) {
+    const char *labels = option_text(r->arguments, "--labels");
+    long top = 5;
+    if (!option_number(r->arguments, "--top", 1, 1000, &top)) return false;
+    for (size_t i = 0; i < fid_method_output_count(r->method); i++) {
+        const fid_value *value;
+        fid_status status = fid_method_output(r->method, i, &value);
+        if (status != FID_OK) { failed_status("run", status, &r->session.message); return false; }
+        if (directory && value->tag == FID_TAG_TENSOR && !write_output(r, directory, i, value->as.tensor)) return false;
+        if (labels && i == 0) {
+            if (!print_labels(labels, value, (size_t)top)) return false;
+        } else print_output(i, value);
+    }
+    return true;
+}
+
+/* ---- One call ---- */
+
+static fid_status set_inputs(runner *r, const given_option *given, int count, loaded_input *loaded) {
+    size_t wanted = fid_method_input_count(r->method);
+    const fid_environment *env = &r->session.environment;
+    int inputs = 0;
+    for (int i = 0; i < count; i++) inputs += strcmp(given[i].name, "--input") == 0;
+    if ((size_t)inputs != wanted) {
+        return fid_fail(&env->sink, FID_INVALID_ARGUMENT, "the method takes %zu inputs, %d were given; `fidibus inspect` lists them", wanted, inputs);
+    }
+    size_t index = 0;
+    for (int i = 0; i < count; i++) {
+        if (strcmp(given[i].name, "--input") != 0) continue;
+        fid_tensor_info info;
+        FID_TRY(fid_method_input_info(r->method, index, &info));
+        FID_TRY(loaded_input_read(env, given[i].value, &info, &r->image, &loaded[index]));
+        fid_input input = {.struct_size = sizeof input, .value = loaded[index].value, .by_reference = true};
+        FID_TRY(fid_method_set_input(r->method, index, &input));
+        index++;
+    }
+    return FID_OK;
+}
+
+static int one_call(runner *r, const given_option *given, int count, const char *directory) {
+    size_t inputs = fid_method_input_count(r->method);
+    loaded_input *loaded = calloc(inputs + 1, sizeof *loaded);
+    if (!loaded) return failed("run", "out of memory");
+    fid_status status = set_inputs(r, given, count, loaded);
+    if (status == FID_OK) status = fid_method_run(r->method);
+    int result = status == FID_OK ? EXIT_OK : failed_status("run", status, &r->session.message);
+    if (result == EXIT_OK && directory && !make_directory(directory)) {
+        result = failed("run", "cannot make the directory %s: %s", directory, strerror(errno));
+    }
+    if (result == EXIT_OK && !show_outputs(r, directory)) result = EXIT_FAILED;
+    for (size_t i = 0; i < inputs; i++) loaded_input_free(&loaded[i]);
+    free(loaded);
+    return result;
+}
+
+/* The options between two --next are one call. */
+static int all_calls(runner *r) {
+    const arguments *a = r->arguments;
+    const char *directory = option_text(a, "--output-dir");
+    bool several = option_flag(a, "--next");
+    int result = EXIT_OK, call = 0;
+    for (int start = 0, i = 0; i <= a->option_count && result == EXIT_OK; i++) {
+        if (i < a->option_count && strcmp(a->options[i].name, "--next") != 0) continue;
+        char path[4096];
+        if (directory && several && snprintf(path, sizeof path, "%s/call_%d", directory, call) >= (int)sizeof path) {
+            return failed("run", "the path %s is too long", directory);
+        }
+        if (several) printf("call %d\n", call);
+        result = one_call(r, a->options + start, i - start, directory && several ? path : directory);
+        start = i + 1;
+        call++;
+    }
+    return result;
+}
+
+static int run(arguments *a) {
+    runner r = {.arguments = a};
+    long threads = 1;
+    if (a->file_count != 1) return usage_error(a, "which program? Give one .pte file");
+    if (!option_number(a, "--threads", 1, 256, &threads) || !image_options_read(a, &r.image)) return EXIT_USAGE;
+    if (!runtime_session_open(&r.session, threads)) return failed("run", "out of memory");
+    fid_method_options method_options = {.struct_size = sizeof method_options, .no_cpu_kernels = option_flag(a, "--reference")};
+    fid_status status = fid_program_open_file(&r.session.environment, a->files[0], &r.program);
+    if (status == FID_OK) status = fid_method_load(r.program, choose_method(r.program, a), &method_options, &r.method);
+    int result = status == FID_OK ? all_calls(&r) : failed_status("run", status, &r.session.message);
+    if (r.method) fid_method_unload(r.method);
+    if (r.program) fid_program_close(r.program);
+    runtime_session_close(&r.session);
+    return result;
+}
+
+const command_row command_run = {
+    .name = "run",
+    .usage = "M.pte [--method NAME] [--input X]... [--next --input X ...]... [--output-dir DIR] [--threads N]",
+    .summary = "runs a .pte program",
+    .example = "  fidibus run model.pte --input x.npy --output-dir out\n"
+               "  fidibus run classifier.pte --input photo.jpg --labels labels.txt\n"
+               "  fidibus run counter.pte --input 1 --next --input 2      # two calls, one state\n",
+    .options = options,
+    .run = run,
+};
