@@ -1,0 +1,122 @@
+/* From IR and plan to the bytes of a .pte file: builds the structs of format/pte_write.h method by method, and writes them. */
+#include "compiler/emit/emit_internal.h"
+
+/* ---- Memory --------------------------------------------------------------------------------------------------------------- */
+
+void *fidc_emit_fail(fidc_emitter *emitter, fid_status status) {
+    if (emitter->status == FID_OK) emitter->status = status;
+    return NULL;
+}
+
+static void *fail_memory(fidc_emitter *emitter) {
+    return fidc_emit_fail(emitter, fid_fail(emitter->sink, FID_OUT_OF_MEMORY, "no memory to write the program"));
+}
+
+void *fidc_emit_allocate(fidc_emitter *emitter, size_t count, size_t size) {
+    void *memory = fid_arena_allocate_array(&emitter->arena, count, size);
+    return memory ? memory : fail_memory(emitter);
+}
+
+void *fidc_array_push(fidc_emitter *emitter, fidc_array *array) {
+    if (array->count == array->capacity) {
+        size_t capacity = array->capacity ? 2 * array->capacity : 16;
+        void *items = fidc_emit_allocate(emitter, capacity, array->item_size);
+        if (!items) return NULL;
+        if (array->count) memcpy(items, array->items, array->count * array->item_size);
+        array->items = items;
+        array->capacity = capacity;
+    }
+    return (uint8_t *)array->items + array->count++ * array->item_size;
+}
+
+/* ---- A method ------------------------------------------------------------------------------------------------------------- */
+
+/* Inputs come first in the value table, as upstream has them. */
+static fid_status emit_inputs(fidc_method_emitter *m, fid_pte_out_method *method) {
+    int32_t *inputs = fidc_emit_allocate(m->emitter, m->graph->input_count, sizeof *inputs);
+    for (uint32_t i = 0; inputs && i < m->graph->input_count; i++) inputs[i] = fidc_emit_value(m, m->graph->inputs[i]);
+    method->inputs = inputs;
+    method->input_count = m->graph->input_count;
+    return m->emitter->status;
+}
+
+static fid_status emit_outputs(fidc_method_emitter *m, fid_pte_out_method *method) {
+    const fid_schema_arg any = {.type = FID_SCHEMA_SCALAR};
+    int32_t *outputs = fidc_emit_allocate(m->emitter, m->graph->output_count, sizeof *outputs);
+    for (uint32_t i = 0; outputs && i < m->graph->output_count; i++) outputs[i] = fidc_emit_arg(m, &any, &m->graph->outputs[i]);
+    method->outputs = outputs;
+    method->output_count = m->graph->output_count;
+    return m->emitter->status;
+}
+
+static fid_status emit_method(fidc_emitter *emitter, const fidc_graph *graph, const fidc_plan *plan, fid_pte_out_method *method) {
+    fidc_method_emitter m = {.emitter = emitter, .graph = graph, .plan = plan, .values.item_size = sizeof(fid_pte_out_value),
+                             .operators.item_size = sizeof(fid_pte_out_operator), .instructions.item_size = sizeof(fid_pte_out_instruction)};
+    int64_t *buffers = fidc_emit_allocate(emitter, 2, sizeof *buffers);
+    m.index_of = fidc_emit_allocate(emitter, graph->value_count, sizeof *m.index_of);
+    if (!buffers || !m.index_of) return emitter->status;
+    for (uint32_t i = 0; i < graph->value_count; i++) m.index_of[i] = -1;
+    buffers[1] = (int64_t)plan->planned_bytes;
+    *method = (fid_pte_out_method){.name = graph->name, .input_tree = graph->input_tree, .output_tree = graph->output_tree,
+                                   .buffer_sizes = buffers, .buffer_count = 2, .has_frames = emitter->options->stack_traces};
+    FID_TRY(emit_inputs(&m, method));
+    FID_TRY(fidc_emit_nodes(&m));
+    FID_TRY(emit_outputs(&m, method));
+    method->values = m.values.items;
+    method->value_count = m.values.count;
+    method->operators = m.operators.items;
+    method->operator_count = m.operators.count;
+    method->instructions = m.instructions.items;
+    method->instruction_count = m.instructions.count;
+    return emitter->status;
+}
+
+/* ---- The program ------------------------------------------------------------------------------------------------------------ */
+
+static void init_pool(fidc_pool *pool) {
+    pool->pieces.item_size = sizeof(fid_pte_out_piece);
+    pool->offsets.item_size = pool->hashes.item_size = sizeof(uint64_t);
+}
+
+static void add_segment(fid_pte_out_segment *segments, fid_pte_out_program *program, const fidc_pool *pool) {
+    segments[program->segment_count++] = (fid_pte_out_segment){.pieces = pool->pieces.items, .piece_count = pool->pieces.count};
+}
+
+static fid_status write_program(fidc_emitter *emitter, const fid_pte_out_method *methods, const fidc_writer *writer) {
+    static const uint64_t reserved[1];
+    fid_pte_out_segment segments[2];
+    const fid_pte_sink destination = {writer->write, writer->self};
+    fid_pte_out_program program = {.methods = methods, .method_count = emitter->program->method_count, .segments = segments,
+                                   .constant_offsets = reserved, .constant_count = 1};
+    if (emitter->constants.pieces.count) {
+        program.constant_offsets = emitter->constants.offsets.items;
+        program.constant_count = emitter->constants.offsets.count;
+        program.constant_segment = (uint32_t)program.segment_count;
+        add_segment(segments, &program, &emitter->constants);
+    }
+    if (emitter->states.pieces.count) {
+        program.mutable_offsets = emitter->states.offsets.items;
+        program.mutable_count = emitter->states.offsets.count;
+        program.mutable_segment = (uint32_t)program.segment_count;
+        add_segment(segments, &program, &emitter->states);
+    }
+    return fid_pte_write(emitter->allocator, emitter->sink, &program, &destination, NULL);
+}
+
+static fid_status emit_all(fidc_emitter *emitter, const fidc_plan *plans, const fidc_writer *writer) {
+    const fidc_program *program = emitter->program;
+    fid_pte_out_method *methods = fidc_emit_allocate(emitter, program->method_count, sizeof *methods);
+    if (!methods) return emitter->status;
+    for (uint32_t i = 0; i < program->method_count; i++) FID_TRY(emit_method(emitter, program->methods[i], &plans[i], &methods[i]));
+    return write_program(emitter, methods, writer);
+}
+
+fid_status fidc_emit(const fidc_program *program, const fidc_plan *plans, const fidc_emit_options *options, const fidc_writer *writer) {
+    fidc_emitter emitter = {.program = program, .options = options, .sink = program->sink, .allocator = program->allocator};
+    fid_arena_init(&emitter.arena, program->allocator, 256 * 1024);
+    init_pool(&emitter.constants);
+    init_pool(&emitter.states);
+    fid_status status = emit_all(&emitter, plans, writer);
+    fid_arena_deinit(&emitter.arena);
+    return status;
+}
