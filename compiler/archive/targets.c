@@ -1,0 +1,163 @@
+/* Which operator row a target of torch.export means: "torch.ops.aten.add.Tensor", "_operator.mul", "math.ceil", "torch.sym_max",
+ * "torch.ops.higher_order.cond". Unknown ones are counted, so that one failure lists them all. */
+#include <stdio.h>
+
+#include "compiler/archive/reader.h"
+
+/* Python's scalar functions and the rows that do the same. */
+typedef struct scalar_target { const char *target, *name; } scalar_target;
+
+static const scalar_target scalar_targets[] = {
+    {"_operator.add", "add"}, {"_operator.sub", "sub"}, {"_operator.mul", "mul"}, {"_operator.floordiv", "floordiv"},
+    {"_operator.mod", "mod"}, {"_operator.truediv", "truediv"}, {"_operator.eq", "eq"}, {"_operator.ne", "ne"}, {"_operator.lt", "lt"},
+    {"_operator.le", "le"}, {"_operator.gt", "gt"}, {"_operator.ge", "ge"}, {"_operator.neg", "neg"}, {"_operator.pow", "pow"},
+    {"_operator.and_", "and"}, {"_operator.or_", "or"}, {"_operator.lshift", "lshift"}, {"_operator.rshift", "rshift"},
+    {"math.trunc", "trunc"}, {"math.ceil", "ceil"}, {"math.floor", "floor"}, {"builtins.round", "round"}, {"torch.sym_not", "sym_not"},
+    {"torch.sym_int", "sym_int"}, {"torch.sym_float", "sym_float"}, {"torch.sym_ite", "sym_ite"}, {"torch.sym_max", "sym_max"},
+    {"torch.sym_min", "sym_min"}, {"torch._sym_sqrt", "sym_sqrt"}, {"torch.sym_sqrt", "sym_sqrt"},
+};
+
+/* In place, but of the shape and not of the content: afterwards the argument's name means the new view. */
+static const char *const rebinding[] = {"aten::unsqueeze", "aten::squeeze", "aten::transpose", "aten::t", "aten::swapaxes",
+                                        "aten::swapdims", "aten::detach"};
+
+/* What changes nothing in inference: the sub-graph takes its place. */
+static const char *const inlined[] = {"torch.ops.higher_order.wrap_with_set_grad_enabled", "torch.ops.higher_order.wrap_with_autocast"};
+
+static bool is_one_of(const char *text, const char *const *list, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(text, list[i]) == 0) return true;
+    return false;
+}
+
+static const fid_op *find_scalar(const fidc_reader *r, const char *name) {
+    static const char *const overloads[] = {"Scalar", "int", ""};
+    const fid_op *op = NULL;
+    for (size_t i = 0; !op && i < 3; i++) op = fid_op_find(r->program->ops, name, overloads[i]);
+    return op;
+}
+
+/* "torch.ops.aten.add_.Tensor": the functional row if there is one. */
+static void resolve_in_place(fidc_reader *r, fidc_target_row *row) {
+    size_t length = strlen(row->name);
+    if (length < 3 || row->name[length - 1] != '_' || row->name[length - 2] == '_') return;
+    char *functional = fidc_text(r->program, row->name);
+    if (!functional) return;
+    functional[length - 1] = 0;
+    const fid_op *op = fid_op_find(r->program->ops, functional, row->overload);
+    if (!op) return;
+    row->op = op;
+    row->rebinds = is_one_of(functional, rebinding, sizeof rebinding / sizeof rebinding[0]);
+    row->in_place = !row->rebinds;
+}
+
+/* Splits "aten.add.Tensor" after "torch.ops." */
+static bool resolve_torch_op(fidc_reader *r, const char *text, fidc_target_row *row) {
+    const char *first = strchr(text, '.'), *second = first ? strchr(first + 1, '.') : NULL;
+    if (!first) return false;
+    const char *end = second ? second : first + strlen(first);
+    row->name = fidc_text_format(r->program, "%.*s::%.*s", (int)(first - text), text, (int)(end - first - 1), first + 1);
+    row->overload = second && strcmp(second + 1, "default") != 0 ? second + 1 : "";
+    if (!row->name) return false;
+    row->overload = fidc_text(r->program, row->overload);
+    if (!row->overload) return false;
+    resolve_in_place(r, row);
+    if (!row->op) row->op = fid_op_find(r->program->ops, row->name, row->overload);
+    return true;
+}
+
+static bool resolve(fidc_reader *r, const char *target, fidc_target_row *row) {
+    row->name = target;
+    row->overload = "";
+    if (is_one_of(target, inlined, sizeof inlined / sizeof inlined[0])) {
+        row->kind = FIDC_TARGET_INLINE;
+        return true;
+    }
+    if (strncmp(target, "torch.ops.", 10) == 0) return resolve_torch_op(r, target + 10, row);
+    for (size_t i = 0; i < sizeof scalar_targets / sizeof scalar_targets[0]; i++) {
+        if (strcmp(scalar_targets[i].target, target) != 0) continue;
+        const char *name = fidc_text_format(r->program, "executorch_prim::%s", scalar_targets[i].name);
+        row->op = name ? find_scalar(r, name) : NULL;
+        return name != NULL;
+    }
+    return true;
+}
+
+fid_status fidc_target_find(fidc_reader *r, const char *target, fidc_target_row **out_row) {
+    *out_row = fidc_name_map_get(&r->targets, target);
+    if (*out_row) return FID_OK;
+    fidc_target_row *row = fidc_allocate(r->program, sizeof *row);
+    char *key = fidc_text(r->program, target);
+    if (!row || !key || !resolve(r, key, row) || !fidc_name_map_put(r->program, &r->targets, key, row)) return FID_OUT_OF_MEMORY;
+    *out_row = row;
+    return FID_OK;
+}
+
+/* ---- The report ---- */
+
+/* The place in the user's model, without the operator's name. */
+static const char *place_of(fidc_reader *r, const json_t *node) {
+    const char *trace = json_string_value(json_object_get(json_object_get(node, "metadata"), "stack_trace"));
+    if (!trace) return NULL;
+    fid_op op = {.name = "", .overload = ""};
+    fidc_graph graph = {.program = r->program};
+    fidc_node fake = {.op = &op, .source = trace, .graph = &graph};
+    const char *text = fidc_where(&fake), *place = text ? strstr(text, " at ") : NULL;
+    return place ? place + 4 : NULL;
+}
+
+static fid_status count_missing(fidc_reader *r, const json_t *graph);
+
+static fid_status count_node(fidc_reader *r, const json_t *node) {
+    const char *target = NULL;
+    const json_t *inputs = NULL;
+    fidc_target_row *row = NULL;
+    json_t *input;
+    size_t i;
+    FID_TRY(fidc_json_text(r, node, "target", &target));
+    FID_TRY(fidc_json_array(r, node, "inputs", &inputs));
+    FID_TRY(fidc_target_find(r, target, &row));
+    if (!row->op && row->kind == FIDC_TARGET_OPERATOR) {
+        if (!row->missing++) row->where = place_of(r, node);
+    }
+    json_array_foreach(inputs, i, input) {
+        const json_t *graph = json_object_get(json_object_get(json_object_get(input, "arg"), "as_graph"), "graph");
+        if (graph) FID_TRY(count_missing(r, graph));
+    }
+    return FID_OK;
+}
+
+static fid_status count_missing(fidc_reader *r, const json_t *graph) {
+    const json_t *nodes = NULL;
+    json_t *node;
+    size_t i;
+    FID_TRY(fidc_json_array(r, graph, "nodes", &nodes));
+    json_array_foreach(nodes, i, node) FID_TRY(count_node(r, node));
+    return FID_OK;
+}
+
+static const char *report_row(fidc_reader *r, const char *report, const fidc_target_row *row) {
+    const char *dot = row->overload[0] ? "." : "";
+    const char *times = row->missing == 1 ? "once" : fidc_text_format(r->program, "%u times", row->missing);
+    return fidc_text_format(r->program, "%s%s%s%s%s (%s%s%s)", report, report[0] ? "; " : "", row->name, dot, row->overload,
+                            times ? times : "", row->where ? ", first at " : "", row->where ? row->where : "");
+}
+
+fid_status fidc_targets_check(fidc_reader *r) {
+    const json_t *graph = json_object_get(json_object_get(r->json, "graph_module"), "graph");
+    FID_TRY(count_missing(r, graph));
+    const char *report = "";
+    uint32_t count = 0;
+    for (size_t i = 0; report && i < r->targets.capacity; i++) {
+        const fidc_target_row *row = r->targets.slots[i].item;
+        if (!row || !row->missing) continue;
+        report = report_row(r, report, row);
+        count++;
+    }
+    if (!report) return FID_OUT_OF_MEMORY;
+    if (!count) return FID_OK;
+    const char *sentence = fidc_text_format(r->program, "%s: %u operator%s not known: %s", r->path, count, count > 1 ? "s are" : " is", report);
+    /* Not through fid_fail, which cuts at 1,000 bytes: the list must be complete. */
+    if (sentence && r->sink && r->sink->write) r->sink->write(r->sink->self, FID_OPERATOR_MISSING, sentence);
+    return FID_OPERATOR_MISSING;
+}
