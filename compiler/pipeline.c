@@ -90,7 +90,10 @@ static fid_status plan_methods(compilation *c) {
         .alignment = cpu ? 64 : 16, .no_reuse = c->options->no_reuse, .alias_views = cpu, .plan_inputs = true, .plan_outputs = true};
     c->plans = fidc_allocate(c->program, c->program->method_count * sizeof *c->plans);
     if (!c->plans) return fid_fail(c->sink, FID_OUT_OF_MEMORY, "no memory to plan");
-    for (uint32_t i = 0; i < c->program->method_count; i++) FID_TRY(fidc_plan_graph(c->program->methods[i], &options, &c->plans[i]));
+    for (uint32_t i = 0; i < c->program->method_count; i++) {
+        FID_TRY(fidc_plan_protect(c->program->methods[i]));
+        FID_TRY(fidc_plan_graph(c->program->methods[i], &options, &c->plans[i]));
+    }
     return FID_OK;
 }
 

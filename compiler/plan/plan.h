@@ -27,7 +27,10 @@ typedef struct fidc_plan_options {
     bool plan_inputs, plan_outputs;
 } fidc_plan_options;
 
-/* Requires a clean graph (fidc_graph_clean). */
+/* Before planning: outputs and new states that are the old content of a state become copies of it. Leaves the graph clean. */
+fid_status fidc_plan_protect(fidc_graph *graph);
+
+/* Requires a clean graph (fidc_graph_clean) after fidc_plan_protect. */
 fid_status fidc_plan_graph(const fidc_graph *graph, const fidc_plan_options *options, fidc_plan *out_plan);
 
 /* A map of the memory over time for people: arena text. */

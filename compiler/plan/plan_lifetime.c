@@ -59,7 +59,7 @@ static void walk_nodes(fidc_planner *planner) {
 }
 
 /* Outputs and new states live to the end; states always. */
-static void walk_ends(fidc_planner *planner) {
+static fid_status walk_ends(fidc_planner *planner) {
     const fidc_graph *graph = planner->graph;
     reading r = {planner, planner->end, true};
     for (uint32_t i = 0; i < graph->output_count; i++) {
@@ -69,17 +69,20 @@ static void walk_ends(fidc_planner *planner) {
     }
     for (uint32_t i = 0; i < graph->mutation_count; i++) {
         const fidc_value *value = fidc_resolve(graph->mutations[i].value), *target = graph->mutations[i].target;
+        if (target->origin == FIDC_FROM_CONSTANT && !target->constant->is_mutable)
+            return fid_fail(graph->program->sink, FID_INTERNAL, "%s writes constant '%s', which is not mutable", graph->name, target->name);
         note_read(&r, value);
         planner->lives[target->id].is_state = true;
         planner->state_of[value->id] = target;
     }
+    return FID_OK;
 }
 
 fid_status fidc_plan_lifetimes(fidc_planner *planner) {
     const fidc_graph *graph = planner->graph;
     for (uint32_t i = 0; i < graph->value_count; i++) FID_TRY(describe(planner, graph->values[i], &planner->lives[i]));
     walk_nodes(planner);
-    walk_ends(planner);
+    FID_TRY(walk_ends(planner));
     for (uint32_t i = 0; i < graph->value_count; i++) {
         fidc_life *life = &planner->lives[i];
         life->last_read = life->last;
