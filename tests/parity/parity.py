@@ -1,0 +1,338 @@
+"""Compares fidibus with eager PyTorch and with upstream's runtime: `./run parity [--only NAME...] [--zoo DIR]`.
+
+For each model: our cpu program against eager, our portable program in our runtime and in upstream's, upstream's portable program in
+our runtime. For each layer: our cpu program against eager. With --zoo, a folder of exported models (entry.json, NAME.pt2, case*/), each
+against the outputs recorded there. Ends with a line "N passed, N failed".
+"""
+
+import argparse
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+HERE = pathlib.Path(__file__).parent
+
+
+class Failure(Exception):
+    """A comparison that did not hold; its text says why."""
+
+
+def command(*words, seconds=600):
+    """Runs a command; its standard output, or Failure with its errors."""
+    done = subprocess.run([str(w) for w in words], capture_output=True, text=True, timeout=seconds)
+    if done.returncode:
+        raise Failure((done.stderr or done.stdout).strip()[-600:] or f"exit status {done.returncode}")
+    return done.stdout
+
+
+def compare(found, expected, rtol=1e-4, atol=1e-5):
+    """atol is a share of the output's scale. NaN equals NaN; integers and bools are equal."""
+    if found.shape != expected.shape:
+        raise Failure(f"shape {found.shape}, expected {expected.shape}")
+    if expected.dtype.kind in "biu":
+        if not np.array_equal(found, expected):
+            raise Failure(f"{np.count_nonzero(found != expected)} of {expected.size} integers differ")
+        return 0.0
+    a, b = found.astype(np.float64), expected.astype(np.float64)
+    finite = b[np.isfinite(b)]
+    scale = np.abs(finite).max() if finite.size else 1.0
+    bad = ~np.isclose(a, b, rtol=rtol, atol=atol * max(scale, 1e-30), equal_nan=True)
+    error = np.nanmax(np.abs(np.where(np.isfinite(a - b), a - b, 0))) / max(scale, 1e-30) if b.size else 0.0
+    if bad.any():
+        raise Failure(f"{np.count_nonzero(bad)} of {b.size} values differ, by {error:.1e} of the scale")
+    return error
+
+
+# ---- Our side ------------------------------------------------------------------------------------------------------------
+
+
+class Fidibus:
+    """The command and a folder to work in."""
+
+    def __init__(self, path, work):
+        self.path, self.work = path, work
+
+    def compile(self, archive, target="cpu", name=None):
+        program = self.work / f"{name or archive.stem}.{target}.pte"
+        command(self.path, "compile", archive, "-o", program, "--target", target)
+        return program
+
+    def run(self, program, inputs, threads=1):
+        """inputs: .npy paths or numbers as text. Returns the outputs in order."""
+        out = self.work / "out"
+        shutil.rmtree(out, ignore_errors=True)
+        words = [w for i in inputs for w in ("--input", i)]
+        command(self.path, "run", program, *words, "--output-dir", out, "--threads", threads)
+        return [np.load(out / f"output_{i}.npy") for i in range(len(list(out.glob("output_*.npy"))))]
+
+
+def numpy_of(tensor):
+    import torch
+
+    tensor = tensor.detach().contiguous()
+    if tensor.dtype == torch.bfloat16:
+        tensor = tensor.view(torch.uint16)
+    return tensor.numpy()
+
+
+def prepare(build, name, work):
+    """Exports a model once; returns archive, input files, inputs, eager outputs."""
+    import torch
+    from torch.utils import _pytree as pytree
+
+    module, inputs = build(name)
+    archive = work / f"{name}.pt2"
+    with torch.no_grad():
+        expected = [numpy_of(t) for t in pytree.tree_leaves(module(*inputs))]
+    if not archive.exists():
+        torch.export.save(torch.export.export(module, inputs), archive)
+    files = []
+    for i, tensor in enumerate(inputs):
+        files.append(work / f"{name}.in{i}.npy")
+        np.save(files[-1], numpy_of(tensor))
+    return archive, files, inputs, expected
+
+
+def check_outputs(found, expected, **tolerance):
+    if len(found) != len(expected):
+        raise Failure(f"{len(found)} outputs, expected {len(expected)}")
+    return max((compare(f, e, **tolerance) for f, e in zip(found, expected)), default=0.0)
+
+
+# ---- Upstream's side -----------------------------------------------------------------------------------------------------
+
+# Upstream runs in a process of its own: what crashes there must not end the comparison.
+RUN_UPSTREAM = """
+import sys, numpy as np, torch
+from executorch.runtime import Runtime
+program, out, *inputs = sys.argv[1:]
+method = Runtime.get().load_program(program).load_method("forward")
+for i, tensor in enumerate(method.execute([torch.from_numpy(np.load(f)) for f in inputs])):
+    np.save(f"{out}.{i}.npy", tensor.contiguous().numpy())
+"""
+
+EXPORT_UPSTREAM = """
+import sys, time, torch
+from executorch.exir import to_edge
+archive, program = sys.argv[1:]
+exported = torch.export.load(archive)
+start = time.perf_counter()
+open(program, "wb").write(to_edge(exported).to_executorch().buffer)
+print("seconds", time.perf_counter() - start)
+"""
+
+
+def run_upstream(program, files, count, work):
+    out = work / "upstream"
+    for old in work.glob("upstream.*.npy"):
+        old.unlink()
+    command(sys.executable, "-c", RUN_UPSTREAM, program, out, *files)
+    return [np.load(f"{out}.{i}.npy") for i in range(count)]
+
+
+def export_upstream(archive, work):
+    program = work / f"{archive.stem}.upstream.pte"
+    if not program.exists():
+        command(sys.executable, "-c", EXPORT_UPSTREAM, archive, program)
+    return program
+
+
+# ---- What is checked -------------------------------------------------------------------------------------------------------
+
+
+class Score:
+    """Counts and prints one line a check."""
+
+    def __init__(self):
+        self.passed, self.failed = 0, []
+
+    def check(self, name, body):
+        start = time.perf_counter()
+        try:
+            error = body()
+        except (Failure, subprocess.TimeoutExpired, OSError, ValueError) as failure:
+            self.failed.append(name)
+            print(f"FAIL {name}: {failure}", flush=True)
+            return False
+        self.passed += 1
+        note = f"  error {error:.1e}" if isinstance(error, float) else ""
+        print(f"ok   {name}{note}  ({time.perf_counter() - start:.1f} s)", flush=True)
+        return True
+
+
+def check_deterministic(fidibus, archive):
+    first = fidibus.compile(archive).read_bytes()
+    if first != fidibus.compile(archive).read_bytes():
+        raise Failure("two compilations differ")
+
+
+def check_cosine(found, expected):
+    a, b = found[0].ravel().astype(np.float64), expected[0].ravel().astype(np.float64)
+    cosine = a @ b / np.sqrt((a @ a) * (b @ b))
+    if not cosine > 0.99999:
+        raise Failure(f"cosine to eager {cosine}")
+    return float(1 - cosine)
+
+
+def check_model(score, fidibus, name, upstream):
+    import models
+
+    archive, files, _, expected = prepare(models.build, name, fidibus.work)
+    work = fidibus.work
+    score.check(f"{name}: cpu program against eager", lambda: check_outputs(fidibus.run(fidibus.compile(archive), files), expected))
+    score.check(
+        f"{name}: two threads", lambda: check_outputs(fidibus.run(work / f"{name}.cpu.pte", files, threads=2), expected)
+    )
+    score.check(f"{name}: compiled twice, the same bytes", lambda: check_deterministic(fidibus, archive))
+    if name == "minilm":
+        score.check("minilm: cosine", lambda: check_cosine(fidibus.run(work / "minilm.cpu.pte", files), expected))
+    if not score.check(f"{name}: portable program compiles", lambda: fidibus.compile(archive, "portable") and None):
+        return
+    portable = work / f"{name}.portable.pte"
+    score.check(f"{name}: portable program here", lambda: check_outputs(fidibus.run(portable, files), expected))
+    if not upstream:
+        return
+    score.check(
+        f"{name}: portable program in upstream's runtime",
+        lambda: check_outputs(run_upstream(portable, files, len(expected), work), expected),
+    )
+    score.check(
+        f"{name}: upstream's program here",
+        lambda: check_outputs(fidibus.run(export_upstream(archive, work), files), expected),
+    )
+
+
+def check_layer(score, fidibus, name):
+    import layers
+
+    archive, files, _, expected = prepare(layers.build, name, fidibus.work)
+    score.check(f"layer {name}", lambda: check_outputs(fidibus.run(fidibus.compile(archive), files), expected))
+
+
+def check_demo(score, fidibus):
+    """The photo's five labels, in eager's order."""
+    example = HERE.parent.parent / "examples" / "classify"
+    program = fidibus.compile(example / "efficientnet_lite0.pt2", name="demo")
+    words = ["--image-mean", "0.498039", "--image-std", "0.501961", "--labels", example / "labels.txt"]
+    for photo, expected in json.loads((example / "expected.json").read_text()).items():
+
+        def body(photo=photo, expected=expected):
+            lines = command(fidibus.path, "run", program, "--input", example / photo, *words).splitlines()
+            found = [line.split("%")[1].strip() for line in lines]
+            if found != [label for label, _ in expected]:
+                raise Failure(f"{found}, eager says {[label for label, _ in expected]}")
+
+        score.check(f"demo {photo}: five labels", body)
+
+
+# ---- The zoo ----------------------------------------------------------------------------------------------------------------
+
+RELATIVE = {"float32": 1e-3, "float64": 1e-3, "float16": 2e-2, "bfloat16": 6e-2, "complex64": 1e-3}
+
+
+def zoo_tensor(path, dtype):
+    array = np.load(path)
+    return (array.astype(np.uint32) << 16).view(np.float32) if dtype == "bfloat16" else array
+
+
+def zoo_compare(found, path, described, rounding):
+    """Integers are equal; floats within the larger of a share of the RMS and twenty times eager's own rounding."""
+    dtype = described["dtype"]
+    expected = zoo_tensor(path, dtype)
+    if dtype == "bfloat16":
+        found = (found.astype(np.uint32) << 16).view(np.float32)
+    if dtype not in RELATIVE:
+        return compare(found, expected)
+    if found.shape != expected.shape:
+        raise Failure(f"shape {found.shape}, expected {expected.shape}")
+    a, b = found.astype(np.float64), expected.astype(np.float64)
+    if not np.array_equal(np.isfinite(a), np.isfinite(b)):
+        raise Failure("other places are not finite")
+    difference = np.abs(np.where(np.isfinite(b), a, 0) - np.where(np.isfinite(b), b, 0))
+    rms = np.sqrt(np.mean(np.where(np.isfinite(b), b, 0) ** 2)) if b.size else 0.0
+    limit = max(RELATIVE[dtype], 20 * (rounding or 0)) * rms + 1e-6
+    if b.size and difference.max() > limit:
+        raise Failure(f"differs by {difference.max() / max(rms, 1e-30):.1e} of the RMS")
+    return float(difference.max() / max(rms, 1e-30)) if b.size else 0.0
+
+
+def zoo_words(folder, described):
+    if "file" in described:
+        return ["--input", folder / described["file"]]
+    return ["--input", str(described["value"])]
+
+
+def check_zoo_model(fidibus, folder, target):
+    entry = json.loads((folder / "entry.json").read_text())
+    program = fidibus.compile(folder / f"{folder.name}.pt2", target)
+    out, words = fidibus.work / "zoo_out", []
+    shutil.rmtree(out, ignore_errors=True)
+    cases = entry["cases"]
+    groups = [cases] if entry["stateful"] else [[case] for case in cases]
+    worst = 0.0
+    for group in groups:
+        words = []
+        for i, case in enumerate(group):
+            words += (["--next"] if i else []) + [w for d in case["inputs"] for w in zoo_words(folder, d)]
+        shutil.rmtree(out, ignore_errors=True)
+        command(fidibus.path, "run", program, *words, "--output-dir", out)
+        for i, case in enumerate(group):
+            place = out / f"call_{i}" if len(group) > 1 else out
+            for j, described in enumerate(case["outputs"]):
+                if "file" in described:
+                    found = np.load(place / f"output_{j}.npy")
+                    worst = max(worst, zoo_compare(found, folder / described["file"], described, entry.get("rounding")))
+    return worst
+
+
+def check_zoo(score, fidibus, zoo, only, target):
+    for folder in sorted(p.parent for p in zoo.glob("*/entry.json")):
+        if not only or folder.name in only:
+            score.check(f"zoo {folder.name}", lambda folder=folder: check_zoo_model(fidibus, folder, target))
+
+
+# ---- ------------------------------------------------------------------------------------------------------------------------
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="./run parity", description=__doc__.splitlines()[0])
+    parser.add_argument("--fidibus", required=True, type=pathlib.Path, help=argparse.SUPPRESS)
+    parser.add_argument("--work", required=True, type=pathlib.Path, help=argparse.SUPPRESS)
+    parser.add_argument("--only", nargs="*", default=[], help="names of models, layers or zoo entries")
+    parser.add_argument("--zoo", type=pathlib.Path, help="folder of an exported model zoo, instead of the models and layers here")
+    parser.add_argument("--target", default="cpu", help="the target that the zoo is compiled for")
+    parser.add_argument("--no-upstream", action="store_true", help="leave upstream's runtime and exporter out")
+    return parser.parse_args()
+
+
+def main():
+    options = arguments()
+    sys.path.insert(0, str(HERE))
+    options.work.mkdir(parents=True, exist_ok=True)
+    fidibus, score = Fidibus(options.fidibus.resolve(), options.work.resolve()), Score()
+    if options.zoo:
+        check_zoo(score, fidibus, options.zoo, options.only, options.target)
+    else:
+        import layers
+        import models
+
+        wanted = lambda name: not options.only or name in options.only
+        if wanted("demo"):
+            check_demo(score, fidibus)
+        for name in filter(wanted, layers.LAYERS):
+            check_layer(score, fidibus, name)
+        for name in filter(wanted, models.MODELS):
+            check_model(score, fidibus, name, not options.no_upstream)
+    for name in score.failed:
+        print("failed:", name)
+    print(f"{score.passed} passed, {len(score.failed)} failed")
+    sys.exit(1 if score.failed else 0)
+
+
+if __name__ == "__main__":
+    main()
