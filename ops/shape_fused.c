@@ -1,4 +1,5 @@
 /* Shapes of our fused operators. */
+#include "ops/fused.h"
 #include "ops/shape.h"
 
 static fid_status check_add(const fid_call *call, uint32_t i, const fid_meta *out) {
@@ -34,4 +35,19 @@ fid_status fid_shape_fused_linear(const fid_call *call, fid_meta *outs, size_t o
     outs->sizes[self->rank - 1] = features;
     FID_TRY(check_bias(call, 2, features));
     return check_add(call, 3, outs);
+}
+
+fid_status fid_shape_fused_convolution(const fid_call *call, fid_meta *outs, size_t out_count) {
+    (void)out_count;
+    fid_convolution c;
+    int64_t sizes[5];
+    FID_TRY(fid_fused_convolution_of(call, &c));
+    size_t rank = c.input->rank;
+    sizes[0] = c.batch, sizes[1] = c.out_channels;
+    for (size_t d = 2; d < rank; d++) sizes[d] = c.window.out[d + 3 - rank];
+    fid_meta_set(outs, (fid_dtype)c.input->dtype, sizes, rank);
+    for (size_t i = 1; i + 1 < rank; i++) outs->dim_order[i] = (uint8_t)(i + 1);
+    outs->dim_order[rank - 1] = 1;
+    FID_TRY(check_bias(call, 2, c.out_channels));
+    return check_add(call, FID_FUSED_CONVOLUTION_ADD, outs);
 }

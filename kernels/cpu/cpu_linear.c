@@ -89,7 +89,7 @@ static fid_status run_job(fid_call *call, linear_job *job) {
 
 static fid_status fused_linear_prepare(fid_call *call) {
     fid_activation activation;
-    FID_TRY(fidk_activation_of(call, 5, &activation));
+    FID_TRY(fid_fused_activation_of(call, 5, &activation));
     for (uint32_t i = 0; i < 4; i++)
         if (!fidk_plain_f32(fid_arg_tensor(call, i))) return FID_NOT_SUPPORTED;
     return fidk_plain_f32(fid_out_tensor(call, 0)) ? FID_OK : FID_NOT_SUPPORTED;
@@ -101,7 +101,7 @@ static fid_status fused_linear_run(fid_call *call) {
     fidk_gemm gemm = {.tiles = fidk_tiles_for(call->cpu), .threads = call->threads, .m = fidk_count(self, 0, self->rank - 1u),
                       .n = n, .k = k, .a = self->data, .a_stride = k, .c = out->data, .c_stride = n, .add_stride = n,
                       .bias = fidk_floats(fid_arg_tensor(call, 2)), .add = fidk_floats(fid_arg_tensor(call, 3))};
-    FID_TRY(fidk_activation_of(call, 5, &gemm.activation));
+    FID_TRY(fid_fused_activation_of(call, 5, &gemm.activation));
     fidk_gemm_set_packed(&gemm, fid_arg_tensor(call, 1)->data);
     return run_gemm(call, &gemm);
 }

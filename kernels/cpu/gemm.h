@@ -49,4 +49,8 @@ static inline size_t fidk_part_begin(size_t total, size_t parts, size_t i) {
 /* Threads worth using for work of about `operations` multiply-adds or moved floats. */
 size_t fidk_worthwhile_threads(const fid_threads *threads, double operations);
 
+/* out[b][c][r] = in[b][r][c], dense. */
+void fidk_transpose(const fidk_tiles *tiles, const fid_threads *threads, const float *in, size_t batch, size_t rows, size_t columns,
+                    float *out);
+
 #endif

@@ -3,6 +3,7 @@
 #define FID_KERNELS_CPU_OPERAND_H
 
 #include "kernels/cpu/gemm.h"
+#include "ops/fused.h"
 
 /* float32 with dimensions in logical order; NULL (an absent optional tensor) counts. Known at load: sizes do not matter. */
 bool fidk_plain_f32(const fid_tensor *tensor);
@@ -10,9 +11,6 @@ bool fidk_plain_f32(const fid_tensor *tensor);
 static inline bool fidk_is_f32(const fid_tensor *tensor) { return !tensor || tensor->dtype == FID_FLOAT32; }
 /* Product of sizes[begin..end). */
 size_t fidk_count(const fid_tensor *tensor, size_t begin, size_t end);
-/* The activation of arguments i (name), i + 1 and i + 2; FID_INVALID_ARGUMENT with a sentence for an unknown name. */
-fid_status fidk_activation_of(const fid_call *call, uint32_t i, fid_activation *out);
-
 static inline bool fidk_is_constant(const fid_tensor *tensor) { return tensor && (tensor->flags & FID_TENSOR_CONSTANT) && tensor->data; }
 static inline const float *fidk_floats(const fid_tensor *tensor) { return tensor ? tensor->data : NULL; }
 

@@ -6,11 +6,11 @@
 #ifndef FID_KERNELS_CPU_TILES_H
 #define FID_KERNELS_CPU_TILES_H
 
-#include "ops/activation.h"
+#include "ops/fused.h"
 #include "ops/kernel.h"
 
 /* Columns of one panel of a packed matrix, the same for every instruction set: see README.md. */
-#define FIDK_PANEL 16
+#define FIDK_PANEL FID_PANEL
 
 /* c[r][j] = finish(sum over k of a[r][k] * b[k][j]), for `rows` (fixed by the function) and `columns` columns. */
 typedef struct fidk_matmul {
@@ -55,6 +55,32 @@ typedef struct fidk_unary {
 
 typedef void (*fidk_unary_tile)(const fidk_unary *unary);
 
+/* Neighbouring output pixels of a depthwise convolution: out[p][c] = clamp(bias[c] + add[p][c] + sum over t of
+ * in[p * in_step + offsets[t] + c] * weight(rows[t], c)). */
+typedef struct fidk_depthwise {
+    const float *in;
+    size_t in_step;         /* floats from a pixel's input to the next one's */
+    const int64_t *offsets; /* (taps), floats */
+    const uint32_t *rows;   /* (taps), row of the weight panel */
+    size_t taps;
+    const float *weights;   /* weight (r, c) lies at weights[c / 16 * panel + r * 16 + c % 16] */
+    size_t panel;
+    const float *bias;      /* (channels), or NULL */
+    const float *add;       /* as out, or NULL */
+    float *out;
+    size_t out_step;        /* floats from pixel to pixel */
+    size_t pixels, channels;
+    float low, high;
+} fidk_depthwise;
+
+/* out[c][r] = in[r][c] */
+typedef struct fidk_turn {
+    const float *in;
+    float *out;
+    size_t in_stride, out_stride; /* floats */
+    size_t rows, columns;         /* of in */
+} fidk_turn;
+
 typedef struct fidk_tiles {
     const char *name;
     uint32_t lanes;           /* floats of a vector */
@@ -65,6 +91,8 @@ typedef struct fidk_tiles {
     const fidk_matmul_tile *product; /* by rows - 1 */
     const fidk_matmul_tile *wide;    /* by rows - 1 */
     const fidk_unary_tile *unary;     /* by fidk_unary_kind */
+    void (*depthwise)(const fidk_depthwise *depthwise);
+    void (*transpose)(const fidk_turn *turn);
 } fidk_tiles;
 
 extern const fidk_tiles fidk_tiles_scalar;

@@ -7,6 +7,10 @@
 
 #include "kernels/cpu/tile_unary.h"
 
+#include "kernels/cpu/tile_depthwise.h"
+
+#include "kernels/cpu/tile_move.h"
+
 const fidk_tiles VEC_TABLE = {
     .name = VEC_NAME,
     .lanes = VEC_LANES,
@@ -17,4 +21,6 @@ const fidk_tiles VEC_TABLE = {
     .product = product_tiles,
     .wide = wide_tiles,
     .unary = unary_tiles,
+    .depthwise = depthwise_tile,
+    .transpose = transpose_tile,
 };

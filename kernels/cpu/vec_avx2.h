@@ -68,5 +68,23 @@ VEC_INLINE float vec_largest(vec a) {
     x = _mm_max_ps(x, _mm_movehl_ps(x, x));
     return _mm_cvtss_f32(_mm_max_ss(x, _mm_movehdup_ps(x)));
 }
+/* Turns 8 vectors, the rows of a square, into its columns. */
+VEC_INLINE void vec_transpose(vec *r) {
+    __m256 pairs[8], quads[8];
+    for (int i = 0; i < 8; i += 2) {
+        pairs[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
+        pairs[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
+    }
+    for (int i = 0; i < 8; i += 4) {
+        quads[i] = _mm256_shuffle_ps(pairs[i], pairs[i + 2], 0x44);
+        quads[i + 1] = _mm256_shuffle_ps(pairs[i], pairs[i + 2], 0xee);
+        quads[i + 2] = _mm256_shuffle_ps(pairs[i + 1], pairs[i + 3], 0x44);
+        quads[i + 3] = _mm256_shuffle_ps(pairs[i + 1], pairs[i + 3], 0xee);
+    }
+    for (int c = 0; c < 4; c++) {
+        r[c] = _mm256_permute2f128_ps(quads[c], quads[4 + c], 0x20);
+        r[4 + c] = _mm256_permute2f128_ps(quads[c], quads[4 + c], 0x31);
+    }
+}
 
 #endif

@@ -51,5 +51,29 @@ VEC_INLINE vec vec_round(vec a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_N
 VEC_INLINE vec vec_scale2(vec a, vec n) { return _mm512_scalef_ps(a, n); }
 VEC_INLINE float vec_sum(vec a) { return _mm512_reduce_add_ps(a); }
 VEC_INLINE float vec_largest(vec a) { return _mm512_reduce_max_ps(a); }
+/* Turns 16 vectors, the rows of a square, into its columns. */
+VEC_INLINE void vec_transpose(vec *r) {
+    __m512 pairs[16];
+    for (int i = 0; i < 16; i += 2) {
+        pairs[i] = _mm512_unpacklo_ps(r[i], r[i + 1]);
+        pairs[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
+    }
+    for (int i = 0; i < 16; i += 4) {
+        r[i] = _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(pairs[i]), _mm512_castps_pd(pairs[i + 2])));
+        r[i + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(pairs[i]), _mm512_castps_pd(pairs[i + 2])));
+        r[i + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(pairs[i + 1]), _mm512_castps_pd(pairs[i + 3])));
+        r[i + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(pairs[i + 1]), _mm512_castps_pd(pairs[i + 3])));
+    }
+    /* r[4 * g + c] holds columns c, c + 4, c + 8, c + 12 (one each 128 bits) of rows 4 * g to 4 * g + 3. */
+    for (int c = 0; c < 4; c++) {
+        __m512 low = _mm512_shuffle_f32x4(r[c], r[4 + c], 0x88), high = _mm512_shuffle_f32x4(r[8 + c], r[12 + c], 0x88);
+        __m512 low_odd = _mm512_shuffle_f32x4(r[c], r[4 + c], 0xdd), high_odd = _mm512_shuffle_f32x4(r[8 + c], r[12 + c], 0xdd);
+        pairs[c] = _mm512_shuffle_f32x4(low, high, 0x88);
+        pairs[8 + c] = _mm512_shuffle_f32x4(low, high, 0xdd);
+        pairs[4 + c] = _mm512_shuffle_f32x4(low_odd, high_odd, 0x88);
+        pairs[12 + c] = _mm512_shuffle_f32x4(low_odd, high_odd, 0xdd);
+    }
+    for (int i = 0; i < 16; i++) r[i] = pairs[i];
+}
 
 #endif

@@ -75,5 +75,10 @@ VEC_INLINE float vec_largest(vec a) {
     float x = a[0] > a[2] ? a[0] : a[2], y = a[1] > a[3] ? a[1] : a[3];
     return x > y ? x : y;
 }
+/* Turns 4 vectors, the rows of a square, into its columns. */
+VEC_INLINE void vec_transpose(vec *r) {
+    vec a = r[0], b = r[1], c = r[2], d = r[3];
+    for (int i = 0; i < VEC_LANES; i++) r[i] = (vec){a[i], b[i], c[i], d[i]};
+}
 
 #endif

@@ -1,0 +1,178 @@
+/* Convolutions as matrix products: rows are output positions, columns output channels, k runs over (kernel position, channel).
+ *
+ * A kernel of one position with stride one reads the image as the matrix that it is. Others gather patches a block of rows at a
+ * time, so the patch matrix never exists as a whole. */
+#include "kernels/cpu/conv.h"
+
+#include "kernels/cpu/pack_weights.h"
+
+static size_t product3(const int64_t *sizes) { return (size_t)(sizes[0] * sizes[1] * sizes[2]); }
+
+void fidk_conv_set(fidk_conv *conv, const fid_convolution *from) {
+    conv->window = from->window;
+    conv->batch = (size_t)from->batch;
+    conv->in_channels = (size_t)from->in_channels;
+    conv->out_channels = (size_t)from->out_channels;
+    conv->groups = (size_t)from->groups;
+    conv->depthwise = fid_convolution_is_depthwise(from);
+}
+
+/* ---- Packing ---- */
+
+size_t fidk_conv_packed_floats(const fid_convolution *conv) {
+    size_t taps = product3(conv->window.kernel), groups = (size_t)conv->groups;
+    if (fid_convolution_is_depthwise(conv)) return fidk_packed_floats(groups, taps);
+    return groups * fidk_packed_floats((size_t)conv->out_channels / groups, taps * ((size_t)conv->in_channels / groups));
+}
+
+/* Element (o, c, tap) of the plain weight. */
+static float weight_at(const fid_convolution *conv, size_t o, size_t c, size_t tap) {
+    const fid_tensor *w = conv->weight;
+    int64_t at = (int64_t)o * w->strides[0] + (int64_t)c * w->strides[1];
+    for (size_t d = w->rank; d-- > 2;) {
+        at += (int64_t)(tap % (size_t)w->sizes[d]) * w->strides[d];
+        tap /= (size_t)w->sizes[d];
+    }
+    return ((const float *)w->data)[at];
+}
+
+void fidk_conv_pack(const fid_convolution *conv, float *out_packed) {
+    size_t taps = product3(conv->window.kernel), groups = (size_t)conv->groups, in = (size_t)conv->in_channels / groups;
+    bool depthwise = fid_convolution_is_depthwise(conv);
+    size_t columns = depthwise ? groups : (size_t)conv->out_channels / groups, repeats = depthwise ? 1 : groups;
+    for (size_t g = 0; g < repeats; g++) {
+        for (size_t n0 = 0; n0 < columns; n0 += FIDK_PANEL) {
+            for (size_t tap = 0; tap < taps; tap++) {
+                for (size_t c = 0; c < in; c++) {
+                    for (size_t j = n0; j < n0 + FIDK_PANEL; j++)
+                        *out_packed++ = j < columns ? weight_at(conv, g * columns + j, c, tap) : 0;
+                }
+            }
+        }
+    }
+}
+
+/* ---- Patches ---- */
+
+typedef struct patches {
+    const fidk_conv *conv;
+    size_t first_channel, channels; /* of the group */
+} patches;
+
+/* Floats [begin, end) of a line of `length` floats; what lies outside the line is 0. */
+static void copy_clipped(const float *line, int64_t begin, int64_t end, int64_t length, float *out) {
+    int64_t from = begin < 0 ? 0 : begin, to = end > length ? length : end;
+    if (from >= to) {
+        memset(out, 0, (size_t)(end - begin) * sizeof *out);
+        return;
+    }
+    if (from > begin) memset(out, 0, (size_t)(from - begin) * sizeof *out);
+    memcpy(out + (from - begin), line + from, (size_t)(to - from) * sizeof *out);
+    if (to < end) memset(out + (to - begin), 0, (size_t)(end - to) * sizeof *out);
+}
+
+/* Kernel positions of one line of the kernel, floats [begin, end) of (kernel width, channels), at input line `line` (NULL: padding). */
+static void gather_line(const patches *p, const float *line, int64_t x, size_t begin, size_t end, float *out) {
+    const fid_window *w = &p->conv->window;
+    int64_t all = (int64_t)p->conv->in_channels, channels = (int64_t)p->channels;
+    if (!line) {
+        memset(out, 0, (end - begin) * sizeof *out);
+        return;
+    }
+    if (w->dilation[2] == 1 && channels == all) {
+        copy_clipped(line, x * all + (int64_t)begin, x * all + (int64_t)end, w->in[2] * all, out);
+        return;
+    }
+    while (begin < end) {
+        int64_t tap = (int64_t)begin / channels, c = (int64_t)begin % channels, column = x + tap * w->dilation[2];
+        size_t count = (size_t)(channels - c) < end - begin ? (size_t)(channels - c) : end - begin;
+        bool inside = column >= 0 && column < w->in[2];
+        if (inside) memcpy(out, line + column * all + (int64_t)p->first_channel + c, count * sizeof *out);
+        else memset(out, 0, count * sizeof *out);
+        begin += count, out += count;
+    }
+}
+
+/* Row `position` of the patch matrix, columns [k, k + depth). */
+static void gather_patch(const patches *p, size_t n, const int64_t *at, size_t k, size_t depth, float *out) {
+    const fidk_conv *conv = p->conv;
+    const fid_window *w = &conv->window;
+    size_t line_floats = (size_t)w->kernel[2] * p->channels;
+    for (size_t line = k / line_floats; line * line_floats < k + depth; line++) {
+        size_t begin = line * line_floats < k ? k - line * line_floats : 0;
+        size_t end = k + depth - line * line_floats < line_floats ? k + depth - line * line_floats : line_floats;
+        int64_t z = at[0] * w->stride[0] - w->padding[0] + (int64_t)(line / (size_t)w->kernel[1]) * w->dilation[0];
+        int64_t y = at[1] * w->stride[1] - w->padding[1] + (int64_t)(line % (size_t)w->kernel[1]) * w->dilation[1];
+        bool inside = z >= 0 && z < w->in[0] && y >= 0 && y < w->in[1];
+        const float *from = conv->input + (((int64_t)n * w->in[0] + z) * w->in[1] + y) * w->in[2] * (int64_t)conv->in_channels;
+        gather_line(p, inside ? from : NULL, at[2] * w->stride[2] - w->padding[2], begin, end, out);
+        out += end - begin;
+    }
+}
+
+static void gather_patches(const void *self, size_t row, size_t rows, size_t k, size_t depth, float *out, size_t out_stride) {
+    const patches *p = self;
+    const int64_t *sizes = p->conv->window.out;
+    size_t rest = row;
+    int64_t at[3];
+    for (size_t d = 3; d-- > 0;) {
+        at[d] = (int64_t)(rest % (size_t)sizes[d]);
+        rest /= (size_t)sizes[d];
+    }
+    for (size_t i = 0; i < rows; i++, out += out_stride) {
+        gather_patch(p, rest, at, k, depth, out);
+        if (++at[2] < sizes[2]) continue;
+        at[2] = 0;
+        if (++at[1] < sizes[1]) continue;
+        at[1] = 0;
+        if (++at[0] < sizes[0]) continue;
+        at[0] = 0;
+        rest++;
+    }
+}
+
+/* ---- Products ---- */
+
+static bool is_pointwise(const fidk_conv *conv) {
+    for (size_t d = 0; d < 3; d++)
+        if (conv->window.kernel[d] != 1 || conv->window.stride[d] != 1 || conv->window.padding[d] || conv->window.padding_end[d])
+            return false;
+    return true;
+}
+
+static fidk_gemm gemm_of_group(const fidk_conv *conv, size_t group, patches *p) {
+    size_t in = conv->in_channels / conv->groups, out = conv->out_channels / conv->groups;
+    fidk_gemm gemm = {.tiles = conv->tiles, .threads = conv->threads, .m = conv->batch * product3(conv->window.out), .n = out,
+                      .k = in * product3(conv->window.kernel), .c = conv->out + group * out, .c_stride = conv->out_channels,
+                      .bias = conv->bias ? conv->bias + group * out : NULL, .add = conv->add ? conv->add + group * out : NULL,
+                      .add_stride = conv->out_channels, .activation = conv->activation};
+    fidk_gemm_set_packed(&gemm, conv->weights + group * fidk_packed_floats(out, gemm.k));
+    if (is_pointwise(conv)) {
+        gemm.a = conv->input + group * in;
+        gemm.a_stride = conv->in_channels;
+    } else {
+        *p = (patches){conv, group * in, in};
+        gemm.gather = gather_patches;
+        gemm.gather_self = p;
+    }
+    return gemm;
+}
+
+size_t fidk_conv_scratch_bytes(const fidk_conv *conv) {
+    patches p;
+    if (conv->depthwise) return fidk_depthwise_scratch_bytes(conv);
+    fidk_gemm gemm = gemm_of_group(conv, 0, &p);
+    return fidk_gemm_scratch_bytes(&gemm);
+}
+
+void fidk_conv_run(const fidk_conv *conv, void *scratch) {
+    if (conv->depthwise) {
+        fidk_depthwise_run(conv, scratch);
+        return;
+    }
+    for (size_t g = 0; g < conv->groups; g++) {
+        patches p;
+        fidk_gemm gemm = gemm_of_group(conv, g, &p);
+        fidk_gemm_run(&gemm, scratch);
+    }
+}

@@ -1,0 +1,34 @@
+/* Convolutions on channels-last images with packed weights. */
+#ifndef FID_KERNELS_CPU_CONV_H
+#define FID_KERNELS_CPU_CONV_H
+
+#include "kernels/cpu/operand.h"
+
+/* Sizes in the order depth, height, width as in fid_window; images are (batch, depth, height, width, channels) in memory. */
+typedef struct fidk_conv {
+    const fidk_tiles *tiles;
+    const fid_threads *threads;
+    fid_window window;
+    size_t batch, in_channels, out_channels, groups;
+    bool depthwise;       /* one filter a channel: weights are packed by channel */
+    const float *input;   /* (batch, in..., in_channels) */
+    const float *weights; /* packed: see ops/fused.h */
+    const float *bias;    /* (out_channels) or NULL */
+    const float *add;     /* as out, or NULL */
+    float *out;           /* (batch, out..., out_channels) */
+    fid_activation activation;
+} fidk_conv;
+
+void fidk_conv_set(fidk_conv *conv, const fid_convolution *from);
+size_t fidk_conv_scratch_bytes(const fidk_conv *conv);
+void fidk_conv_run(const fidk_conv *conv, void *scratch);
+
+/* Packs a plain weight (out_channels, in_channels / groups, kernel...) of any strides. */
+size_t fidk_conv_packed_floats(const fid_convolution *conv);
+void fidk_conv_pack(const fid_convolution *conv, float *out_packed);
+
+/* The depthwise part of the two above. */
+size_t fidk_depthwise_scratch_bytes(const fidk_conv *conv);
+void fidk_depthwise_run(const fidk_conv *conv, void *scratch);
+
+#endif

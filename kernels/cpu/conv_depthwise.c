@@ -1,0 +1,130 @@
+/* Depthwise convolution: each channel has its own filter, channels are the vector's lanes.
+ *
+ * A line of output is split into the left edge, the middle, where the whole kernel lies inside the image, and the right edge. A
+ * tile gets the kernel positions that lie inside as offsets, so that it never sees padding. */
+#include "kernels/cpu/conv.h"
+
+#include "kernels/cpu/pack_weights.h"
+
+typedef struct line_work {
+    const fidk_conv *conv;
+    size_t lines, parts; /* tasks go over lines and parts of the channels */
+    uint8_t *scratch;
+} line_work;
+
+static size_t taps_of(const fidk_conv *conv) {
+    return (size_t)(conv->window.kernel[0] * conv->window.kernel[1] * conv->window.kernel[2]);
+}
+
+static size_t task_bytes(const fidk_conv *conv) {
+    return (taps_of(conv) * (sizeof(int64_t) + sizeof(uint32_t)) + 63) / 64 * 64;
+}
+
+static line_work plan_lines(const fidk_conv *conv) {
+    const int64_t *out = conv->window.out;
+    double work = (double)conv->batch * (double)(out[0] * out[1] * out[2]) * (double)conv->out_channels * (double)taps_of(conv);
+    size_t threads = fidk_worthwhile_threads(conv->threads, work / 8), panels = fidk_panels(conv->out_channels);
+    line_work w = {.conv = conv, .lines = conv->batch * (size_t)(out[0] * out[1]), .parts = 1};
+    if (w.lines < 4 * threads && threads > 1) w.parts = panels < threads ? panels : threads;
+    return w;
+}
+
+/* One task for each thread, over lines or over channels. */
+static size_t task_count(const line_work *w) {
+    if (w->parts > 1) return w->parts;
+    size_t threads = w->conv->threads ? w->conv->threads->count : 1;
+    return w->lines < threads ? w->lines : threads;
+}
+
+size_t fidk_depthwise_scratch_bytes(const fidk_conv *conv) {
+    line_work w = plan_lines(conv);
+    return task_count(&w) * task_bytes(conv);
+}
+
+/* Kernel positions that lie inside the image at output position (z, y, x): their offsets from the image's start and their weights.
+ * For x in the middle they differ by a constant from one x to the next. */
+static size_t find_taps(const fidk_conv *conv, const int64_t *at, int64_t *offsets, uint32_t *rows) {
+    const fid_window *w = &conv->window;
+    size_t count = 0;
+    uint32_t row = 0;
+    for (int64_t i = 0; i < w->kernel[0]; i++) {
+        int64_t z = at[0] * w->stride[0] - w->padding[0] + i * w->dilation[0];
+        for (int64_t j = 0; j < w->kernel[1]; j++) {
+            int64_t y = at[1] * w->stride[1] - w->padding[1] + j * w->dilation[1];
+            for (int64_t k = 0; k < w->kernel[2]; k++, row++) {
+                int64_t x = at[2] * w->stride[2] - w->padding[2] + k * w->dilation[2];
+                if (z < 0 || y < 0 || x < 0 || z >= w->in[0] || y >= w->in[1] || x >= w->in[2]) continue;
+                offsets[count] = ((z * w->in[1] + y) * w->in[2] + x) * (int64_t)conv->in_channels;
+                rows[count++] = row;
+            }
+        }
+    }
+    return count;
+}
+
+/* Output columns [begin, end) whose whole kernel lies inside. */
+static void middle_of(const fid_window *w, int64_t *out_begin, int64_t *out_end) {
+    int64_t reach = (w->kernel[2] - 1) * w->dilation[2], room = w->in[2] + w->padding[2] - reach;
+    int64_t begin = (w->padding[2] + w->stride[2] - 1) / w->stride[2], end = room > 0 ? (room - 1) / w->stride[2] + 1 : 0;
+    *out_begin = begin < w->out[2] ? begin : w->out[2];
+    *out_end = end < *out_begin ? *out_begin : end < w->out[2] ? end : w->out[2];
+}
+
+typedef struct line_part {
+    size_t channel, channels; /* of this task */
+    int64_t *offsets;
+    uint32_t *rows;
+} line_part;
+
+static void run_pixels(const fidk_conv *conv, size_t line, int64_t x, int64_t pixels, const line_part *part) {
+    const fid_window *w = &conv->window;
+    size_t lines = (size_t)(w->out[0] * w->out[1]), image = (size_t)(w->in[0] * w->in[1] * w->in[2]) * conv->in_channels;
+    int64_t at[3] = {(int64_t)(line % lines) / w->out[1], (int64_t)(line % lines) % w->out[1], x};
+    size_t out = (line * (size_t)w->out[2] + (size_t)x) * conv->out_channels + part->channel;
+    fidk_depthwise tile = {
+        .taps = find_taps(conv, at, part->offsets, part->rows), .offsets = part->offsets, .rows = part->rows,
+        .in = conv->input + line / lines * image + part->channel, .in_step = (size_t)w->stride[2] * conv->in_channels,
+        .weights = conv->weights + part->channel * taps_of(conv), .panel = taps_of(conv) * FIDK_PANEL,
+        .bias = conv->bias ? conv->bias + part->channel : NULL, .add = conv->add ? conv->add + out : NULL, .out = conv->out + out,
+        .out_step = conv->out_channels, .pixels = (size_t)pixels, .channels = part->channels, .low = -INFINITY, .high = INFINITY};
+    const fid_activation *f = &conv->activation;
+    if (f->kind == FID_ACTIVATION_RELU) tile.low = 0;
+    if (f->kind == FID_ACTIVATION_CLAMP) tile.low = (float)f->a, tile.high = (float)f->b;
+    conv->tiles->depthwise(&tile);
+    if (f->kind == FID_ACTIVATION_NONE || f->kind == FID_ACTIVATION_RELU || f->kind == FID_ACTIVATION_CLAMP) return;
+    fidk_unary unary = {.x = tile.out, .y = tile.out, .x_stride = tile.out_step, .y_stride = tile.out_step, .rows = tile.pixels,
+                        .columns = tile.channels, .a = (float)f->a, .b = (float)f->b};
+    conv->tiles->unary[f->kind](&unary);
+}
+
+static void run_line(const fidk_conv *conv, size_t line, const line_part *part) {
+    int64_t begin, end;
+    middle_of(&conv->window, &begin, &end);
+    for (int64_t x = 0; x < begin; x++) run_pixels(conv, line, x, 1, part);
+    if (begin < end) run_pixels(conv, line, begin, end - begin, part);
+    for (int64_t x = end; x < conv->window.out[2]; x++) run_pixels(conv, line, x, 1, part);
+}
+
+static void run_task(void *context, size_t index) {
+    const line_work *w = context;
+    const fidk_conv *conv = w->conv;
+    size_t tasks = task_count(w), panels = fidk_panels(conv->out_channels), line = 0, end = w->lines;
+    uint8_t *scratch = w->scratch + index * task_bytes(conv);
+    line_part part = {.channels = conv->out_channels, .offsets = (int64_t *)scratch};
+    part.rows = (uint32_t *)(part.offsets + taps_of(conv));
+    if (w->parts > 1) {
+        size_t last = fidk_part_begin(panels, w->parts, index + 1) * FIDK_PANEL;
+        part.channel = fidk_part_begin(panels, w->parts, index) * FIDK_PANEL;
+        part.channels = (last < conv->out_channels ? last : conv->out_channels) - part.channel;
+    } else {
+        line = fidk_part_begin(w->lines, tasks, index);
+        end = fidk_part_begin(w->lines, tasks, index + 1);
+    }
+    for (; line < end; line++) run_line(conv, line, &part);
+}
+
+void fidk_depthwise_run(const fidk_conv *conv, void *scratch) {
+    line_work w = plan_lines(conv);
+    w.scratch = scratch;
+    fidk_parallel(conv->threads, run_task, &w, task_count(&w));
+}

@@ -1,0 +1,110 @@
+/* fid::convolution and aten::convolution.
+ *
+ * The aten operator comes from programs without packed weights: a constant weight is packed once in prepare, and an image in
+ * logical order is turned to channels-last in scratch and back. */
+#include "kernels/cpu/conv.h"
+
+static fid_status run_conv(fid_call *call, const fidk_conv *conv) {
+    size_t bytes = fidk_conv_scratch_bytes(conv);
+    void *scratch = bytes ? fid_call_scratch(call, bytes) : NULL;
+    if (bytes && !scratch) return FID_OUT_OF_MEMORY;
+    fidk_conv_run(conv, scratch);
+    return FID_OK;
+}
+
+/* ---- fid::convolution ---- */
+
+static bool is_channels_last_f32(const fid_tensor *tensor) {
+    return !tensor || (fid_is_channels_last(tensor->dim_order, tensor->rank) && tensor->dtype == FID_FLOAT32);
+}
+
+static fid_status fused_prepare(fid_call *call) {
+    fid_activation activation;
+    FID_TRY(fid_fused_activation_of(call, FID_FUSED_CONVOLUTION_ACTIVATION, &activation));
+    bool takes = is_channels_last_f32(fid_arg_tensor(call, 0)) && is_channels_last_f32(fid_arg_tensor(call, FID_FUSED_CONVOLUTION_ADD)) &&
+                 is_channels_last_f32(fid_out_tensor(call, 0)) && fidk_plain_f32(fid_arg_tensor(call, 1)) &&
+                 fidk_plain_f32(fid_arg_tensor(call, 2));
+    return takes ? FID_OK : FID_NOT_SUPPORTED;
+}
+
+static fid_status fused_run(fid_call *call) {
+    fid_convolution from;
+    FID_TRY(fid_fused_convolution_of(call, &from));
+    fidk_conv conv = {.tiles = fidk_tiles_for(call->cpu), .threads = call->threads, .input = from.input->data,
+                      .weights = from.weight->data, .bias = fidk_floats(from.bias),
+                      .add = fidk_floats(fid_arg_tensor(call, FID_FUSED_CONVOLUTION_ADD)), .out = fid_out_tensor(call, 0)->data};
+    fidk_conv_set(&conv, &from);
+    FID_TRY(fid_fused_activation_of(call, FID_FUSED_CONVOLUTION_ACTIVATION, &conv.activation));
+    return run_conv(call, &conv);
+}
+
+const fid_kernel fid_cpu_fused_convolution = {.prepare = fused_prepare, .run = fused_run};
+
+/* ---- aten::convolution ---- */
+
+typedef struct convolution_state {
+    const float *packed; /* NULL: the weight is not constant */
+} convolution_state;
+
+static bool is_image(const fid_tensor *tensor) { return fidk_plain_f32(tensor) || is_channels_last_f32(tensor); }
+
+static fid_status convolution_prepare(fid_call *call) {
+    fid_convolution from;
+    if (fid_arg_bool(call, 6)) return FID_NOT_SUPPORTED;
+    FID_TRY(fid_convolution_of(call, &from));
+    bool takes = is_image(from.input) && is_image(fid_out_tensor(call, 0)) && fidk_is_f32(from.weight) && fidk_plain_f32(from.bias);
+    if (!takes || (!from.batched && !fidk_plain_f32(from.input))) return FID_NOT_SUPPORTED;
+    convolution_state *state = fid_call_persist(call, sizeof *state);
+    if (!state) return FID_OUT_OF_MEMORY;
+    *state = (convolution_state){0};
+    call->state = state;
+    if (!fidk_is_constant(from.weight)) return FID_OK;
+    float *packed = fid_call_persist(call, fidk_conv_packed_floats(&from) * sizeof *packed + 1);
+    if (!packed) return FID_OUT_OF_MEMORY;
+    fidk_conv_pack(&from, packed);
+    state->packed = packed;
+    return FID_OK;
+}
+
+/* Floats of scratch, aligned; NULL when memory is short. */
+static float *scratch_floats(fid_call *call, size_t count) { return fid_call_scratch(call, count * sizeof(float) + 1); }
+
+static bool in_logical_order(const fid_tensor *tensor) { return !fid_is_channels_last(tensor->dim_order, tensor->rank); }
+
+/* Runs on a channels-last input, into the output or, if that lies in logical order, into scratch and from there. */
+static fid_status run_and_turn(fid_call *call, fidk_conv *conv) {
+    fid_tensor *out = fid_out_tensor(call, 0);
+    size_t points = (size_t)(conv->window.out[0] * conv->window.out[1] * conv->window.out[2]);
+    bool turn = in_logical_order(out) && points > 1 && conv->out_channels > 1;
+    conv->out = turn ? scratch_floats(call, conv->batch * points * conv->out_channels) : out->data;
+    if (!conv->out) return FID_OUT_OF_MEMORY;
+    FID_TRY(run_conv(call, conv));
+    if (turn) fidk_transpose(conv->tiles, conv->threads, conv->out, conv->batch, points, conv->out_channels, out->data);
+    return FID_OK;
+}
+
+static fid_status convolution_run(fid_call *call) {
+    const convolution_state *state = call->state;
+    fid_convolution from;
+    FID_TRY(fid_convolution_of(call, &from));
+    if (fid_tensor_numel(fid_out_tensor(call, 0)) == 0) return FID_OK;
+    fidk_conv conv = {.tiles = fidk_tiles_for(call->cpu), .threads = call->threads, .input = from.input->data,
+                      .weights = state->packed, .bias = fidk_floats(from.bias)};
+    fidk_conv_set(&conv, &from);
+    if (!conv.weights) {
+        float *packed = scratch_floats(call, fidk_conv_packed_floats(&from));
+        if (!packed) return FID_OUT_OF_MEMORY;
+        fidk_conv_pack(&from, packed);
+        conv.weights = packed;
+    }
+    size_t points = (size_t)(conv.window.in[0] * conv.window.in[1] * conv.window.in[2]);
+    if (in_logical_order(from.input) && points > 1 && conv.in_channels > 1) {
+        float *turned = scratch_floats(call, conv.batch * points * conv.in_channels);
+        if (!turned) return FID_OUT_OF_MEMORY;
+        fidk_transpose(conv.tiles, conv.threads, conv.input, conv.batch, conv.in_channels, points, turned);
+        conv.input = turned;
+    }
+    return run_and_turn(call, &conv);
+}
+
+const fid_kernel fid_cpu_convolution = {.prepare = convolution_prepare, .run = convolution_run};

@@ -1,0 +1,77 @@
+/* Arguments of our fused operators. */
+#include "ops/fused.h"
+
+fid_status fid_fused_activation_of(const fid_call *call, uint32_t i, fid_activation *out) {
+    *out = (fid_activation){fid_activation_from_value(call->args[i]), fid_arg_double(call, i + 1), fid_arg_double(call, i + 2)};
+    if (out->kind != FID_ACTIVATION_COUNT) return FID_OK;
+    return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: argument %u names no activation that this version knows", call->name,
+                    (unsigned)i);
+}
+
+/* Both halves of `padding`. */
+static fid_status read_padding(const fid_call *call, fid_window *window) {
+    size_t count, spatial = window->spatial;
+    const int64_t *items = fid_arg_ints(call, 7, &count);
+    if (count != 2 * spatial)
+        return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: padding has %zu numbers, expected %zu", call->name, count, 2 * spatial);
+    for (size_t d = 0; d < spatial; d++) {
+        window->padding[3 - spatial + d] = items[d];
+        window->padding_end[3 - spatial + d] = items[spatial + d];
+        if (items[d] < 0 || items[spatial + d] < 0 || items[d] > INT32_MAX || items[spatial + d] > INT32_MAX)
+            return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: padding must lie in 0 to 2147483647", call->name);
+    }
+    return FID_OK;
+}
+
+static fid_status out_sizes(const fid_call *call, fid_window *w) {
+    for (size_t d = 3 - w->spatial; d < 3; d++) {
+        int64_t reach, room = w->in[d] + w->padding[d] + w->padding_end[d]; /* each summand is far below the limit */
+        if (w->kernel[d] < 1 || __builtin_mul_overflow(w->dilation[d], w->kernel[d] - 1, &reach) || room <= reach)
+            return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: a kernel of %lld (dilation %lld) does not fit an input of %lld with padding",
+                            call->name, (long long)w->kernel[d], (long long)w->dilation[d], (long long)w->in[d]);
+        w->out[d] = (room - reach - 1) / w->stride[d] + 1;
+    }
+    return FID_OK;
+}
+
+/* Channels, groups and the shape of the packed weight. */
+static fid_status check_weight(const fid_call *call, const fid_convolution *c) {
+    int64_t rows = 1, panels = 0;
+    bool fits = c->groups >= 1 && c->out_channels >= 0 && c->in_channels % c->groups == 0 && c->out_channels % c->groups == 0;
+    for (size_t d = 0; d < 3; d++) fits = fits && !__builtin_mul_overflow(rows, c->window.kernel[d], &rows);
+    if (fits && fid_convolution_is_depthwise(c)) panels = fid_panels(c->out_channels);
+    else if (fits) {
+        fits = !__builtin_mul_overflow(rows, c->in_channels / c->groups, &rows) &&
+               !__builtin_mul_overflow(c->groups, fid_panels(c->out_channels / c->groups), &panels);
+    }
+    const int64_t *sizes = c->weight->sizes;
+    fits = fits && c->weight->rank == 3 && sizes[0] == panels && sizes[1] == rows && sizes[2] == FID_PANEL &&
+           c->weight->dtype == c->input->dtype;
+    if (fits) return FID_OK;
+    char text[120];
+    return fid_fail(call->sink, FID_INVALID_ARGUMENT,
+                    "%s: %lld input and %lld output channels in %lld groups do not fit packed weights of shape %s", call->name,
+                    (long long)c->in_channels, (long long)c->out_channels, (long long)c->groups,
+                    fid_shape_text(sizes, c->weight->rank, text, sizeof text));
+}
+
+fid_status fid_fused_convolution_of(const fid_call *call, fid_convolution *out) {
+    static const int64_t ones[3] = {1, 1, 1};
+    const fid_tensor *self = fid_arg_tensor(call, 0);
+    *out = (fid_convolution){.input = self, .weight = fid_arg_tensor(call, 1), .bias = fid_arg_tensor(call, 2), .batched = true,
+                             .out_channels = fid_arg_int(call, 4), .groups = fid_arg_int(call, 9)};
+    if (self->rank < 3 || self->rank > 5)
+        return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: input of rank %d, expected 3 to 5", call->name, self->rank);
+    out->batch = self->sizes[0];
+    out->in_channels = self->sizes[1];
+    fid_window *w = &out->window;
+    w->spatial = self->rank - 2u;
+    for (size_t d = 0; d < 3; d++) w->in[d] = w->out[d] = w->kernel[d] = w->stride[d] = w->dilation[d] = 1;
+    for (size_t d = 3 - w->spatial; d < 3; d++) w->in[d] = self->sizes[self->rank - 3u + d];
+    FID_TRY(fid_spatial_list(call, 5, w->spatial, 1, NULL, w->kernel));
+    FID_TRY(fid_spatial_list(call, 6, w->spatial, 1, ones, w->stride));
+    FID_TRY(read_padding(call, w));
+    FID_TRY(fid_spatial_list(call, 8, w->spatial, 1, ones, w->dilation));
+    FID_TRY(check_weight(call, out));
+    return out_sizes(call, w);
+}
