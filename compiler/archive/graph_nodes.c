@@ -8,19 +8,21 @@ typedef struct call_schema {
     fid_schema_arg args[MOST_ARGS];
     size_t count;
     uint64_t given; /* bit i: the archive has argument i */
+    bool by_place;  /* Python's names of a scalar function's arguments are not those of the row */
 } call_schema;
 
 static void lay_out(const fid_op *op, call_schema *out) {
     fid_schema_cursor cursor = fid_schema_begin(op->schema);
     out->count = 0;
     out->given = 0;
+    out->by_place = strncmp(op->name, "executorch_prim::", 17) == 0;
     while (out->count < MOST_ARGS && fid_schema_next_arg(&cursor, &out->args[out->count])) out->count++;
 }
 
-/* The argument of that name; a positional one of another name counts by its place: rows of scalar functions name theirs freely. */
+/* The argument of that name; a positional one of another name counts by its place. */
 static bool find_arg(const call_schema *schema, const char *name, size_t place, bool positional, size_t *out_index) {
     size_t length = strlen(name);
-    for (size_t i = 0; i < schema->count; i++) {
+    for (size_t i = 0; !schema->by_place && i < schema->count; i++) {
         const fid_span *candidate = &schema->args[i].name;
         if (candidate->size == length && memcmp(candidate->data, name, length) == 0) {
             *out_index = i;

@@ -195,7 +195,7 @@ static void discount_arg(const fidc_arg *arg) {
 }
 
 static bool is_dead(const fidc_node *node) {
-    if (node->op->kind == FID_OP_EFFECT || node->graph_count) return false;
+    if (node->op->kind == FID_OP_EFFECT || node->graph_count || node->in_place) return false;
     for (uint32_t i = 0; i < node->output_count; i++) {
         if (node->outputs[i]->uses) return false;
     }

@@ -51,6 +51,14 @@ static fid_status check_names(const fidc_graph *graph) {
 
 /* ---- Arguments against the schema ---- */
 
+/* The archive may give a number where the schema has a tensor: PyTorch wraps it. Decompose makes a tensor of it. */
+static bool stands_for_tensor(const fid_schema_arg *arg, const fidc_arg *item) {
+    const fidc_value *value = fidc_value_of(item);
+    if (arg->type != FID_SCHEMA_TENSOR || arg->list) return false;
+    if (value) return value->type == FIDC_INT || value->type == FIDC_FLOAT || value->type == FIDC_BOOL;
+    return item->kind == FIDC_ARG_INT || item->kind == FIDC_ARG_DOUBLE || item->kind == FIDC_ARG_BOOL;
+}
+
 static bool item_fits(const fid_schema_arg *arg, const fidc_arg *item) {
     const fidc_value *value = fidc_value_of(item);
     bool number = item->kind == FIDC_ARG_INT || item->kind == FIDC_ARG_DOUBLE || item->kind == FIDC_ARG_BOOL;
@@ -72,7 +80,7 @@ static bool arg_fits(const fid_schema_arg *arg, const fidc_arg *given) {
     if (given->kind == FIDC_ARG_NONE || (value && value->type == FIDC_NOTHING)) {
         return arg->optional || arg->type >= FID_SCHEMA_LAYOUT;
     }
-    if (!arg->list) return given->kind != FIDC_ARG_LIST && item_fits(arg, given);
+    if (!arg->list) return given->kind != FIDC_ARG_LIST && (item_fits(arg, given) || stands_for_tensor(arg, given));
     if (given->kind != FIDC_ARG_LIST) return arg->list_size && item_fits(arg, given);
     for (uint32_t i = 0; i < given->as.list.count; i++) {
         if (!item_fits(arg, &given->as.list.items[i])) return false;
@@ -157,8 +165,17 @@ static fid_status check_shapes_at(const fidc_node *node, fidc_point point, fid_m
     return FID_OK;
 }
 
+static bool has_wrapped_number(const fidc_node *node) {
+    fid_schema_cursor cursor = fid_schema_begin(node->op->schema);
+    fid_schema_arg arg;
+    for (uint32_t i = 0; fid_schema_next_arg(&cursor, &arg); i++) {
+        if (stands_for_tensor(&arg, &node->args[i])) return true;
+    }
+    return false;
+}
+
 static fid_status check_shapes(const fidc_node *node) {
-    if (!node->op->shape || !node->output_count) return FID_OK;
+    if (!node->op->shape || !node->output_count || has_wrapped_number(node)) return FID_OK;
     for (uint32_t i = 0; i < node->arg_count; i++) {
         if (arg_has_unknown(&node->args[i])) return FID_OK;
     }
