@@ -123,7 +123,7 @@ static fid_status transposed_out_sizes(const fid_call *call, fid_window *window,
         bool overflow = !window_reach(window, d, &reach) ||
                         __builtin_mul_overflow(window->in[d] - 1, window->stride[d], &size) ||
                         __builtin_add_overflow(size, reach + output_padding[d] - 2 * window->padding[d], &size);
-        if (overflow || window->kernel[d] < 1 || size < 1) return window_too_large(call, window, d);
+        if (overflow || window->kernel[d] < 1 || size < 0) return window_too_large(call, window, d);
         if (output_padding[d] >= window->stride[d] && output_padding[d] >= window->dilation[d]) {
             return fid_fail(call->sink, FID_INVALID_ARGUMENT,
                             "%s: output padding %lld must be less than stride %lld or dilation %lld", call->name,
