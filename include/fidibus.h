@@ -93,8 +93,10 @@ fid_status fid_method_output_info(const fid_method *method, size_t index, fid_te
 size_t fid_method_planned_bytes(const fid_method *method);
 
 /* Gives an input. Tensors: dtype and rank must match, sizes lie within the bounds; any strides: `strides` in elements, NULL for
- * row-major. With `by_reference` and a layout that the method can use directly, the data is used in place and must stay valid
- * until the next run ends; otherwise it is copied now. Numbers must match the program's kind. */
+ * row-major. `by_reference`: the data stays the caller's and valid for every run until the input is set again; it is used in
+ * place where the layout allows, else fetched when a run begins. Otherwise it is copied now, and holds until a run reuses its
+ * memory (the next run then says FID_INVALID_STATE). Numbers must match the program's kind; one that nothing in the program
+ * reads must have the value that it was made with. */
 typedef struct fid_input {
     size_t struct_size;
     fid_value value;           /* tensor: as.tensor->{data,sizes,rank,dtype} are read */

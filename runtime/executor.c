@@ -188,19 +188,6 @@ static void restore_numbers(fid_method *method) {
     }
 }
 
-static void use_up_inputs(fid_method *method) {
-    for (uint32_t i = 0; i < method->input_count; i++) method->inputs[i].set = false;
-}
-
-static fid_status check_inputs(fid_method *method) {
-    for (uint32_t i = 0; i < method->input_count; i++) {
-        if (!method->inputs[i].set) {
-            return fid_fail(&method->sink, FID_INVALID_STATE, "input %u is not set; each run uses up its inputs, and the method has %u", i, method->input_count);
-        }
-    }
-    return FID_OK;
-}
-
 static fid_status run_all(fid_method *method) {
     fid_status status = FID_OK;
     for (uint32_t i = 0; i < method->chain_count && status == FID_OK; i++) status = run_chain(method, &method->chains[i]);
@@ -210,14 +197,14 @@ static fid_status run_all(fid_method *method) {
 
 fid_status fid_method_run(fid_method *method) {
     FID_TRY(fid_method_enter(method));
-    fid_status status = check_inputs(method);
+    fid_status status = fid_method_begin_inputs(method);
     if (status == FID_OK) {
         __atomic_store_n(&method->cancelled, 0, __ATOMIC_RELAXED);
         fid_method_rebind(method);
         status = run_all(method);
         if (status == FID_OK) status = fid_method_copy_outputs(method);
         else restore_numbers(method);
-        use_up_inputs(method);
+        fid_method_end_inputs(method);
     }
     fid_method_leave(method);
     return status;

@@ -13,7 +13,7 @@ static bool overlaps(const fid_method_tensor *a, const fid_method_tensor *b) {
 /* True if no other tensor stands, at any time, on the memory of this one: then its data may lie elsewhere. */
 static bool stands_alone(const fid_method *method, uint32_t index) {
     const fid_method_tensor *tensor = fid_method_tensor_of(&method->values[index]);
-    if (tensor->initial || (method->uses[index] & (FID_USE_ALIASED | FID_USE_LENDS | FID_USE_MAYBE_CONST))) return false;
+    if (tensor->initial || (method->uses[index] & (FID_USE_ALIASED | FID_USE_MAYBE_CONST))) return false;
     for (uint32_t i = 0; i < method->value_count && tensor->home_planned; i++) {
         if (i == index || method->values[i].tag != FID_TAG_TENSOR) continue;
         const fid_method_tensor *other = fid_method_tensor_of(&method->values[i]);
@@ -91,6 +91,11 @@ fid_status fid_method_output_info(const fid_method *method, size_t index, fid_te
 }
 
 /* ---- Inputs ---- */
+
+static bool is_alone(const fid_method *method, fid_input_slot *slot) {
+    if (slot->alone == FID_ALONE_UNKNOWN) slot->alone = stands_alone(method, slot->value) ? FID_ALONE : FID_ALONE_NOT;
+    return slot->alone == FID_ALONE;
+}
 
 static const char *tag_name(uint8_t tag) {
     static const char *const names[] = {"none", "a tensor", "a text", "a float", "an int", "a bool"};
@@ -172,38 +177,71 @@ static fid_status own_memory(fid_method *method, fid_method_tensor *into, size_t
     return fid_method_grow_home(method, into, bounded && whole > bytes ? whole : bytes);
 }
 
+/* Elements into the tensor's own memory, from memory of the caller in any layout. */
+static fid_status copy_in(fid_method *method, fid_method_tensor *into, const void *data, const int64_t *strides) {
+    fid_tensor *tensor = &into->tensor;
+    size_t bytes = fid_tensor_bytes(tensor);
+    FID_TRY(own_memory(method, into, bytes));
+    if (bytes == 0) return FID_OK;
+    if (same_strides(tensor, strides)) memcpy(tensor->data, data, bytes);
+    else copy_strided(tensor, data, strides);
+    return FID_OK;
+}
+
+static void note_strides(const fid_tensor *given, const int64_t *strides, int64_t *out_strides) {
+    static const uint8_t row_major[FID_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    if (strides) memcpy(out_strides, strides, given->rank * sizeof *strides);
+    else fid_strides_of(given->sizes, row_major, given->rank, out_strides);
+}
+
+static bool can_use_in_place(fid_method *method, fid_input_slot *slot, const fid_tensor *tensor) {
+    size_t item = fid_dtype_size((fid_dtype)tensor->dtype);
+    return is_alone(method, slot) && same_strides(tensor, slot->strides) && (uintptr_t)slot->data % (item > 8 ? 8 : item) == 0;
+}
+
 static fid_status set_tensor(fid_method *method, size_t index, fid_input_slot *slot, const fid_input *input) {
     fid_method_tensor *into = fid_method_tensor_of(&method->values[slot->value]);
-    fid_tensor *tensor = &into->tensor;
     const fid_tensor *given = input->value.as.tensor;
     size_t bytes;
-    int64_t rows[FID_MAX_RANK];
     FID_TRY(check_shape(method, index, into, given));
-    if (!fid_mul_sizes(given->sizes, given->rank, &bytes) || !fid_mul_size(bytes, fid_dtype_size((fid_dtype)tensor->dtype), &bytes) || bytes > PTRDIFF_MAX) {
+    if (!fid_mul_sizes(given->sizes, given->rank, &bytes) || !fid_mul_size(bytes, fid_dtype_size((fid_dtype)given->dtype), &bytes) || bytes > PTRDIFF_MAX) {
         return fid_fail(&method->sink, FID_INVALID_ARGUMENT, "input %zu is larger than memory", index);
     }
     if (bytes > 0 && !given->data) return fid_fail(&method->sink, FID_INVALID_ARGUMENT, "input %zu has no data", index);
-    const int64_t *strides = input->strides;
-    if (!strides) {
-        static const uint8_t row_major[FID_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-        fid_strides_of(given->sizes, row_major, given->rank, rows);
-        strides = rows;
-    }
-    memcpy(tensor->sizes, given->sizes, given->rank * sizeof *tensor->sizes);
-    fid_tensor_update_strides(tensor);
-    bool direct = same_strides(tensor, strides);
-    size_t item = fid_dtype_size((fid_dtype)tensor->dtype);
-    bool aligned = (uintptr_t)given->data % (item > 8 ? 8 : item) == 0;
-    slot->can_refer = stands_alone(method, slot->value);
-    if (input->by_reference && direct && aligned && slot->can_refer) {
-        tensor->data = given->data;
-        tensor->capacity = bytes;
+    note_strides(given, input->strides, slot->strides);
+    memcpy(into->tensor.sizes, given->sizes, given->rank * sizeof *given->sizes);
+    fid_tensor_update_strides(&into->tensor);
+    slot->data = input->by_reference ? given->data : NULL;
+    slot->copy_each_run = false;
+    if (!input->by_reference) return copy_in(method, into, given->data, slot->strides);
+    if (!can_use_in_place(method, slot, &into->tensor)) {
+        slot->copy_each_run = true;
         return FID_OK;
     }
-    FID_TRY(own_memory(method, into, bytes));
-    if (direct && bytes > 0) memcpy(tensor->data, given->data, bytes);
-    else copy_strided(tensor, given->data, strides);
+    into->tensor.data = given->data;
+    into->tensor.capacity = bytes;
     return FID_OK;
+}
+
+/* Inputs by reference that cannot be used in place are fetched when the run begins. */
+fid_status fid_method_begin_inputs(fid_method *method) {
+    for (uint32_t i = 0; i < method->input_count; i++) {
+        const fid_input_slot *slot = &method->inputs[i];
+        if (!slot->set) {
+            return fid_fail(&method->sink, FID_INVALID_STATE, "input %u is not set, or the last run has reused its memory: set it", i);
+        }
+        if (slot->copy_each_run) FID_TRY(copy_in(method, fid_method_tensor_of(&method->values[slot->value]), slot->data, slot->strides));
+    }
+    return FID_OK;
+}
+
+/* A copied input is gone when other tensors took its memory or the method wrote to it. */
+void fid_method_end_inputs(fid_method *method) {
+    for (uint32_t i = 0; i < method->input_count; i++) {
+        fid_input_slot *slot = &method->inputs[i];
+        if (method->values[slot->value].tag != FID_TAG_TENSOR || slot->data) continue;
+        if (!is_alone(method, slot) || (method->uses[slot->value] & FID_USE_WRITTEN)) slot->set = false;
+    }
 }
 
 static fid_status set_input(fid_method *method, size_t index, const fid_input *input) {

@@ -90,10 +90,16 @@ typedef struct fid_chain {
     uint32_t count;
 } fid_chain;
 
+/* Whether another tensor shares a tensor's home, worked out when first asked. */
+enum { FID_ALONE_UNKNOWN, FID_ALONE, FID_ALONE_NOT };
+
 typedef struct fid_input_slot {
     uint32_t value;
+    uint8_t alone;
     bool set;
-    bool can_refer;   /* no other tensor shares its home: the caller's memory can take its place */
+    bool copy_each_run; /* by reference, but not usable in place */
+    const void *data;   /* by reference: the caller's; NULL: copied */
+    int64_t strides[FID_MAX_RANK];
 } fid_input_slot;
 
 typedef struct fid_output_slot {
@@ -210,6 +216,9 @@ void fid_method_free_retired(fid_method *method);
 
 /* ---- io.c ---- */
 fid_status fid_method_load_io(fid_method *method);
+/* Before and after a run: are all inputs set, and are they still. */
+fid_status fid_method_begin_inputs(fid_method *method);
+void fid_method_end_inputs(fid_method *method);
 /* Outputs to the caller's memory, where kernels could not write there directly. */
 fid_status fid_method_copy_outputs(fid_method *method);
 
