@@ -26,7 +26,7 @@ static fidk_element quotient(const fidk_element *in, fidk_elementwise *e) {
     return (fidk_element){.c = {(a.c.re * b.c.re + a.c.im * b.c.im) / norm, (a.c.im * b.c.re - a.c.re * b.c.im) / norm}};
 }
 
-/* PyTorch computes these with half-precision tensors in float32 and does not round a number or 0-d operand to half before. */
+/* PyTorch does not round a number or 0-d operand of a product or quotient to half precision before it computes; of a sum it does. */
 static void add_wide_operand(fidk_elementwise *e, uint32_t i) {
     const fid_tensor *tensor = fid_arg_tensor(e->call, i);
     fidk_operand_add(e, i, tensor && tensor->rank ? e->compute : fidk_wide(e->compute));
@@ -45,8 +45,8 @@ static fid_status scaled_sum(fid_call *call, uint32_t a, uint32_t b, int64_t sig
     fid_value sign_value = fid_int_value(sign);
     fidk_element factors[2] = {fidk_number(call->args[2], fidk_wide(e.compute)), fidk_number(&sign_value, e.compute)};
     e.extra[0] = product(factors, &e);
-    add_wide_operand(&e, a);
-    add_wide_operand(&e, b);
+    fidk_operand_add(&e, a, e.compute);
+    fidk_operand_add(&e, b, e.compute);
     return fidk_elementwise_run(&e, add_scaled);
 }
 
