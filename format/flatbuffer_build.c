@@ -40,7 +40,7 @@ static bool grow(fid_builder *builder, size_t size) {
     return true;
 }
 
-/* Puts `size` bytes in front; NULL after a failure. */
+/* Puts `size` bytes, at least one, in front; NULL after a failure. */
 static uint8_t *push(fid_builder *builder, size_t size) {
     if (builder->status != FID_OK) return NULL;
     if (size > builder->capacity - builder->used && !grow(builder, size)) return NULL;
@@ -52,6 +52,7 @@ static uint8_t *push(fid_builder *builder, size_t size) {
 static bool align(fid_builder *builder, size_t alignment, size_t following) {
     if (alignment > builder->alignment) builder->alignment = alignment;
     size_t padding = (~(builder->used + following) + 1) & (alignment - 1);
+    if (!padding) return builder->status == FID_OK;
     uint8_t *at = push(builder, padding);
     if (!at) return false;
     memset(at, 0, padding);
@@ -95,9 +96,8 @@ fid_build_ref fid_build_vector_aligned(fid_builder *builder, const void *data, s
     size_t size;
     if (!fid_mul_size(count, element_size, &size) || size > LARGEST_BUFFER) return fail(builder, FID_NOT_SUPPORTED), 0;
     if (!align(builder, 4, size) || !align(builder, alignment, size)) return 0;
-    uint8_t *at = push(builder, size);
-    if (!at) return 0;
-    if (size) memcpy(at, data, size);
+    uint8_t *at = size ? push(builder, size) : NULL;
+    if (at) memcpy(at, data, size);
     push_count(builder, count);
     return front(builder);
 }
@@ -207,7 +207,7 @@ fid_build_ref fid_build_table_end(fid_builder *builder) {
 fid_status fid_build_finish(fid_builder *builder, fid_build_ref root, const char *identifier, size_t header_size,
                             const fid_sink *sink, uint8_t **out_data, size_t *out_size) {
     if (align(builder, builder->alignment, header_size + 8)) {
-        uint8_t *at = push(builder, header_size);
+        uint8_t *at = header_size ? push(builder, header_size) : NULL;
         if (at) memset(at, 0, header_size);
         at = push(builder, 4);
         if (at) memcpy(at, identifier, 4);
