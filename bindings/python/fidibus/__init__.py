@@ -1,0 +1,39 @@
+"""fidibus carries a PyTorch model to any device.
+
+    import torch, fidibus
+
+    exported = torch.export.export(model, (x,))
+    fidibus.to_edge_transform_and_lower(exported).to_executorch().save("model.pte")
+    method = fidibus.Runtime.get().load_program("model.pte").load_method("forward")
+    (y,) = method.execute([x])
+
+Names and order of arguments are upstream ExecuTorch's. Importing this needs neither torch nor numpy.
+"""
+
+from ._native import Error, Tensor, version as __version__
+from .lowering import (
+    CpuPartitioner,
+    EdgeProgramManager,
+    ExecutorchProgramManager,
+    compile,
+    to_edge,
+    to_edge_transform_and_lower,
+)
+from .runtime import Method, MethodMeta, Program, Runtime, TensorInfo, Verification
+
+__all__ = [
+    "CpuPartitioner",
+    "EdgeProgramManager",
+    "Error",
+    "ExecutorchProgramManager",
+    "Method",
+    "MethodMeta",
+    "Program",
+    "Runtime",
+    "Tensor",
+    "TensorInfo",
+    "Verification",
+    "compile",
+    "to_edge",
+    "to_edge_transform_and_lower",
+]

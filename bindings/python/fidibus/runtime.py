@@ -1,0 +1,175 @@
+"""Running .pte programs, by upstream's names."""
+
+import enum
+import functools
+import os
+import sys
+
+from . import _native
+
+_TENSOR = 1  # upstream's tag of a tensor value
+
+
+class Verification(enum.Enum):
+    """Taken for upstream's sake: fidibus always verifies the whole program, once, at load."""
+
+    Minimal = 0
+    InternalConsistency = 1
+
+
+class TensorInfo:
+    """One tensor input or output; sizes are upper bounds where `dynamic`."""
+
+    def __init__(self, described):
+        self._tag, self._dtype, self._sizes, self._bytes, self.dynamic = described
+
+    def sizes(self):
+        return self._sizes
+
+    def dtype(self):
+        """The name of the dtype: "float32"."""
+        return self._dtype
+
+    def nbytes(self):
+        return self._bytes
+
+    def __repr__(self):
+        return f"TensorInfo(sizes={list(self._sizes)}, dtype={self._dtype}{', dynamic' if self.dynamic else ''})"
+
+
+class MethodMeta:
+    """What a method takes and gives."""
+
+    def __init__(self, name, method):
+        self._name, self._inputs, self._outputs = name, method.inputs(), method.outputs()
+        self._planned_bytes = method.planned_bytes()
+
+    def name(self):
+        return self._name
+
+    def num_inputs(self):
+        return len(self._inputs)
+
+    def num_outputs(self):
+        return len(self._outputs)
+
+    def input_tensor_meta(self, index):
+        return self._tensor(self._inputs, index)
+
+    def output_tensor_meta(self, index):
+        return self._tensor(self._outputs, index)
+
+    @staticmethod
+    def _tensor(values, index):
+        if values[index][0] != _TENSOR:
+            raise TypeError(f"value {index} is no tensor")
+        return TensorInfo(values[index])
+
+    def memory_planned_bytes(self):
+        return self._planned_bytes
+
+    def __repr__(self):
+        return f"MethodMeta(name={self._name!r}, inputs={len(self._inputs)}, outputs={len(self._outputs)})"
+
+
+def _lendable(value):
+    """The value in a form whose memory can be lent: torch refuses gradients, numpy read-only arrays."""
+    if hasattr(value, "requires_grad"):
+        return value.detach().resolve_conj().resolve_neg() if value.requires_grad or value.is_conj() or value.is_neg() else value
+    if hasattr(value, "flags") and hasattr(value.flags, "writeable") and not value.flags.writeable:
+        return value.copy()
+    return value
+
+
+def _wrap(value, like):
+    """A tensor of the caller's own library: torch's if an input was torch's or torch is loaded, else numpy's, else ours."""
+    if not isinstance(value, _native.Tensor):
+        return value
+    if like == "torch":
+        return sys.modules["torch"].from_dlpack(value)
+    if like == "numpy" and value.dtype != "bfloat16":
+        return sys.modules["numpy"].from_dlpack(value)
+    return value
+
+
+def _library(inputs):
+    for value in inputs:
+        name = type(value).__module__.partition(".")[0]
+        if name in ("torch", "numpy"):
+            return name
+    return next((name for name in ("torch", "numpy") if name in sys.modules), None)
+
+
+class Method:
+    """A loaded method. It keeps its program alive. One thread at a time."""
+
+    def __init__(self, name, method):
+        self._name, self._method = name, method
+
+    def execute(self, inputs):
+        """Runs with a sequence of tensors (torch, numpy, anything with __dlpack__, any strides) and plain values; returns a list."""
+        inputs = list(inputs)
+        outputs = self._method.execute([_lendable(value) for value in inputs])
+        like = _library(inputs)
+        return [_wrap(value, like) for value in outputs]
+
+    __call__ = execute
+
+    def reset(self):
+        """Puts mutable buffers back to their initial content."""
+        self._method.reset()
+
+    @property
+    def metadata(self):
+        return MethodMeta(self._name, self._method)
+
+
+class Program:
+    """A program; its methods are loaded once and kept."""
+
+    def __init__(self, program):
+        self._program, self._methods = program, {}
+
+    @property
+    def method_names(self):
+        return set(self._program.method_names())
+
+    def load_method(self, name):
+        if name not in self._methods:
+            self._methods[name] = Method(name, self._program.load_method(name))
+        return self._methods[name]
+
+    def metadata(self, method_name):
+        return self.load_method(method_name).metadata
+
+
+class _BackendRegistry:
+    registered_backend_names = []
+
+    def is_available(self, backend_name):
+        return False
+
+
+class _OperatorRegistry:
+    @property
+    def operator_names(self):
+        return set(_native.operator_names())
+
+
+class Runtime:
+    """The way in, as upstream has it: Runtime.get().load_program(...)."""
+
+    def __init__(self):
+        self.backend_registry, self.operator_registry = _BackendRegistry(), _OperatorRegistry()
+
+    @staticmethod
+    @functools.lru_cache(maxsize=1)
+    def get():
+        return Runtime()
+
+    def load_program(self, data, *, verification=Verification.InternalConsistency, threads=1):
+        """data: a path, bytes, or a file opened for binary reading. threads: how many a method's run may use."""
+        if hasattr(data, "read"):
+            data = data.read()
+        data = bytes(data) if isinstance(data, (bytearray, memoryview)) else data
+        return Program(_native.Program(data if isinstance(data, bytes) else os.fspath(data), threads))

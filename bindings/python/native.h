@@ -1,0 +1,41 @@
+/* The Python extension's parts: errors, tensors by DLPack, programs and methods. CPython's limited API only (3.10). */
+#ifndef FID_PYTHON_NATIVE_H
+#define FID_PYTHON_NATIVE_H
+
+#define Py_LIMITED_API 0x030A0000
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "include/fidibus.h"
+
+/* Per-module state: no globals. */
+typedef struct native_state {
+    PyObject *error;       /* fidibus.Error(RuntimeError): text is the whole sentence, .status the number */
+    PyTypeObject *tensor, *program, *method;
+} native_state;
+
+/* Raises fidibus.Error with the sentence; always NULL. `module_type` is any heap type of this module. */
+PyObject *native_raise(native_state *state, fid_status status, const fid_message *message);
+
+/* ---- Tensors (native_tensor.c): memory that Python owns, handed on by DLPack. ---- */
+
+extern PyType_Spec native_tensor_spec;
+/* A tensor over `memory` from PyMem_RawMalloc, which it takes over, also on failure. */
+PyObject *native_tensor_create(native_state *state, fid_dtype dtype, const int64_t *sizes, const int64_t *strides, size_t rank, void *memory);
+
+/* A tensor that somebody else lends through __dlpack__. Release when the call is over. */
+typedef struct borrowed_tensor {
+    PyObject *capsule;
+    fid_tensor tensor;
+    int64_t sizes[FID_MAX_RANK], strides[FID_MAX_RANK];
+    bool has_strides;
+} borrowed_tensor;
+/* 1: borrowed; 0: the object has no __dlpack__; -1: an exception is set. */
+int native_borrow(PyObject *object, borrowed_tensor *out);
+void native_release(borrowed_tensor *borrowed);
+
+/* ---- Programs and methods (native_program.c) ---- */
+
+extern PyType_Spec native_program_spec, native_method_spec;
+
+#endif

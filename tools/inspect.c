@@ -1,0 +1,199 @@
+/* fidibus inspect: what is in a file. .pte programs here; .pt2 archives as IR; .npy arrays. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "compiler/archive/archive.h"
+#include "format/npy.h"
+#include "format/pte.h"
+#include "tools/command.h"
+
+static const option_row options[] = {
+    {"--json", NULL, "one JSON object"},
+    {NULL, NULL, NULL},
+};
+
+/* ---- Programs ---- */
+
+/* "float32[1, 3, 224, 224]" of a Tensor table, "int" of an Int, ... */
+static const char *value_text(fid_fb_ref value, char *text, size_t size) {
+    static const char *const names[] = {"None", "None", "int", "bool", "float", "tensor", "text", "int list", "float list", "bool list", "tensor list", "optional tensor list"};
+    uint8_t tag = fid_fb_get_u8(value, FID_PTE_EValue_val_type, 0);
+    if (tag != FID_PTE_TAG_Tensor) return tag < sizeof names / sizeof names[0] ? names[tag] : "?";
+    fid_fb_ref tensor = fid_fb_get_table(value, FID_PTE_EValue_val);
+    fid_fb_vector sizes = fid_fb_get_vector(tensor, FID_PTE_Tensor_sizes);
+    fid_dtype dtype = (fid_dtype)fid_fb_get_i8(tensor, FID_PTE_Tensor_scalar_type, 0);
+    size_t at = fid_format(text, size, "%s[", fid_dtype_name(dtype));
+    for (uint32_t i = 0; i < sizes.count && at < size; i++) at += fid_format(text + at, size - at, i ? ", %d" : "%d", (int)fid_fb_i32_at(sizes, i));
+    bool dynamic = fid_fb_get_i8(tensor, FID_PTE_Tensor_shape_dynamism, 0) != 0;
+    if (at < size) fid_format(text + at, size - at, dynamic ? "] at most" : "]");
+    return text;
+}
+
+static void print_values(fid_fb_ref plan, uint32_t slot, const char *what, bool json) {
+    fid_fb_vector values = fid_fb_get_vector(plan, FID_PTE_ExecutionPlan_values), list = fid_fb_get_vector(plan, slot);
+    if (json) printf(", \"%ss\": [", what);
+    for (uint32_t i = 0; i < list.count; i++) {
+        char text[300];
+        uint32_t index = (uint32_t)fid_fb_i32_at(list, i);
+        const char *described = index < values.count ? value_text(fid_fb_table_at(values, index), text, sizeof text) : "?";
+        if (json) {
+            printf(i ? ", " : "");
+            print_json_text(stdout, described);
+        } else printf("  %-6s %2u  %s\n", what, i, described);
+    }
+    if (json) printf("]");
+}
+
+typedef struct call_count {
+    char name[160];
+    uint32_t count;
+} call_count;
+
+static int by_count(const void *a, const void *b) {
+    const call_count *x = a, *y = b;
+    if (x->count != y->count) return x->count < y->count ? 1 : -1;
+    return strcmp(x->name, y->name);
+}
+
+/* Calls of each operator of a plan, most first. The array has one entry an operator. */
+static call_count *count_calls(fid_fb_ref plan, uint32_t *out_operators, uint32_t *out_instructions) {
+    fid_fb_vector operators = fid_fb_get_vector(plan, FID_PTE_ExecutionPlan_operators), chains = fid_fb_get_vector(plan, FID_PTE_ExecutionPlan_chains);
+    call_count *counts = calloc(operators.count + 1, sizeof *counts);
+    *out_operators = operators.count;
+    *out_instructions = 0;
+    for (uint32_t i = 0; counts && i < operators.count; i++) {
+        fid_fb_ref op = fid_fb_table_at(operators, i);
+        const char *name = fid_fb_get_string(op, FID_PTE_Operator_name), *overload = fid_fb_get_string(op, FID_PTE_Operator_overload);
+        fid_format(counts[i].name, sizeof counts[i].name, "%s%s%s", name ? name : "?", overload && *overload ? "." : "", overload ? overload : "");
+    }
+    for (uint32_t c = 0; counts && c < chains.count; c++) {
+        fid_fb_vector instructions = fid_fb_get_vector(fid_fb_table_at(chains, c), FID_PTE_Chain_instructions);
+        *out_instructions += instructions.count;
+        for (uint32_t i = 0; i < instructions.count; i++) {
+            fid_fb_ref instruction = fid_fb_table_at(instructions, i);
+            if (fid_fb_get_u8(instruction, FID_PTE_Instruction_instr_args_type, 0) != FID_PTE_TAG_KernelCall) continue;
+            fid_fb_ref call = fid_fb_get_table(instruction, FID_PTE_Instruction_instr_args);
+            uint32_t index = (uint32_t)fid_fb_get_i32(call, FID_PTE_KernelCall_op_index, 0);
+            if (index < operators.count) counts[index].count++;
+        }
+    }
+    if (counts) qsort(counts, operators.count, sizeof *counts, by_count);
+    return counts;
+}
+
+static uint64_t planned_bytes(fid_fb_ref plan) {
+    fid_fb_vector sizes = fid_fb_get_vector(plan, FID_PTE_ExecutionPlan_non_const_buffer_sizes);
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < sizes.count; i++) total += fid_fb_u64_at(sizes, i);
+    return total;
+}
+
+static void print_plan(fid_fb_ref plan, bool json) {
+    uint32_t operators, instructions;
+    call_count *counts = count_calls(plan, &operators, &instructions);
+    const char *name = fid_fb_get_string(plan, FID_PTE_ExecutionPlan_name);
+    if (json) {
+        printf("{\"name\": ");
+        print_json_text(stdout, name ? name : "");
+    } else printf("method %s: %u instructions, %.2f MB planned\n", name ? name : "?", instructions, (double)planned_bytes(plan) / 1e6);
+    print_values(plan, FID_PTE_ExecutionPlan_inputs, "input", json);
+    print_values(plan, FID_PTE_ExecutionPlan_outputs, "output", json);
+    if (json) printf(", \"instructions\": %u, \"planned_bytes\": %llu, \"operators\": {", instructions, (unsigned long long)planned_bytes(plan));
+    for (uint32_t i = 0; counts && i < operators; i++) {
+        if (json) {
+            printf(i ? ", " : "");
+            print_json_text(stdout, counts[i].name);
+            printf(": %u", counts[i].count);
+        } else printf("  %5u  %s\n", counts[i].count, counts[i].name);
+    }
+    fid_fb_vector delegates = fid_fb_get_vector(plan, FID_PTE_ExecutionPlan_delegates);
+    if (json) printf("}, \"delegates\": %u}", delegates.count);
+    for (uint32_t i = 0; !json && i < delegates.count; i++) {
+        const char *id = fid_fb_get_string(fid_fb_table_at(delegates, i), FID_PTE_BackendDelegate_id);
+        printf("  delegate %u: %s\n", i, id ? id : "?");
+    }
+    free(counts);
+}
+
+static fid_status inspect_pte(const fid_sink *sink, const char *path, fid_span file, bool json) {
+    fid_pte_header header;
+    fid_pte pte;
+    fid_span head = fid_span_of(file.data, file.size < FID_PTE_HEAD_BYTES ? file.size : FID_PTE_HEAD_BYTES);
+    FID_TRY(fid_pte_read_header(sink, head, file.size, &header));
+    FID_TRY(fid_pte_open(sink, fid_span_of(file.data, (size_t)header.program_size), &header, file.size, &pte));
+    fid_fb_vector plans = fid_fb_get_vector(pte.root, FID_PTE_Program_execution_plan);
+    uint64_t segments = 0;
+    for (uint32_t i = 0; i < fid_pte_segment_count(&pte); i++) segments += fid_pte_segment(&pte, i).size;
+    if (json) printf("{\"kind\": \"pte\", \"file_bytes\": %zu, \"program_bytes\": %llu, \"segment_bytes\": %llu, \"methods\": [", file.size,
+                     (unsigned long long)header.program_size, (unsigned long long)segments);
+    else printf("%s: program %.1f kB, %u segments of %.2f MB\n", path, (double)header.program_size / 1e3, fid_pte_segment_count(&pte), (double)segments / 1e6);
+    for (uint32_t i = 0; i < plans.count; i++) {
+        if (json && i) printf(", ");
+        print_plan(fid_fb_table_at(plans, i), json);
+    }
+    if (json) puts("]}");
+    return FID_OK;
+}
+
+/* ---- Archives and arrays ---- */
+
+static fid_status inspect_pt2(const fid_environment *environment, const char *path, bool json) {
+    fidc_program *program;
+    char *text;
+    FID_TRY(fidc_program_create(environment->allocator, &environment->sink, &fid_builtin_ops, &program));
+    fid_status status = fidc_archive_read(program, path, "forward");
+    if (status == FID_OK) status = fidc_print(program, &text);
+    if (status == FID_OK && json) {
+        printf("{\"kind\": \"pt2\", \"ir\": ");
+        print_json_text(stdout, text);
+        puts("}");
+    } else if (status == FID_OK) fputs(text, stdout);
+    fidc_program_destroy(program);
+    return status;
+}
+
+static fid_status inspect_npy(const fid_sink *sink, const char *path, fid_span file, bool json) {
+    fid_npy npy;
+    char sizes[200];
+    FID_TRY(fid_npy_parse(sink, path, file, &npy));
+    fid_shape_text(npy.sizes, npy.rank, sizes, sizeof sizes);
+    if (json) printf("{\"kind\": \"npy\", \"dtype\": \"%s\", \"shape\": %s}\n", fid_dtype_name(npy.dtype), sizes);
+    else printf("%s: %s%s%s\n", path, fid_dtype_name(npy.dtype), sizes, npy.fortran_order ? ", Fortran order" : "");
+    return FID_OK;
+}
+
+static bool starts(fid_span file, size_t at, const char *magic) {
+    size_t length = strlen(magic);
+    return file.size >= at + length && memcmp(file.data + at, magic, length) == 0;
+}
+
+static fid_status inspect(const runtime_session *session, const char *path, fid_span file, bool json) {
+    const fid_environment *environment = &session->environment;
+    if (starts(file, 4, FID_PTE_IDENTIFIER)) return inspect_pte(&environment->sink, path, file, json);
+    if (starts(file, 0, "PK\x03\x04")) return inspect_pt2(environment, path, json);
+    if (starts(file, 0, "\x93NUMPY")) return inspect_npy(&environment->sink, path, file, json);
+    return fid_fail(&environment->sink, FID_NOT_SUPPORTED, "%s is neither a .pte program, a .pt2 archive nor an .npy array: it starts with other bytes", path);
+}
+
+static int run(arguments *a) {
+    if (a->file_count != 1) return usage_error(a, "which file? Give one");
+    runtime_session session;
+    size_t size;
+    void *bytes = read_file(a->files[0], &size);
+    if (!bytes) return failed("inspect", "cannot read %s: %s", a->files[0], strerror(errno));
+    runtime_session_open(&session, 1);
+    fid_status status = inspect(&session, a->files[0], fid_span_of(bytes, size), option_flag(a, "--json"));
+    int result = status == FID_OK ? EXIT_OK : failed_status("inspect", status, &session.message);
+    runtime_session_close(&session);
+    free(bytes);
+    return result;
+}
+
+const command_row command_inspect = {
+    .name = "inspect",
+    .usage = "FILE [--json]",
+    .summary = "shows what is in a .pte, .pt2 or .npy file",
+    .example = "  fidibus inspect model.pte\n  fidibus inspect model.pt2     # the graph, in the compiler's text form\n",
+    .options = options,
+    .run = run,
+};
