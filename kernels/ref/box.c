@@ -76,18 +76,6 @@ void fidk_box_diagonal(fidk_box *box, const fid_diagonal *diagonal) {
     fidk_box_insert(box, box->rank, diagonal->count, stride);
 }
 
-fidk_box fidk_box_as_strided(const fid_call *call, const fid_tensor *tensor, uint32_t first_arg) {
-    fidk_box box = {.data = tensor->data, .dtype = (fid_dtype)tensor->dtype};
-    size_t stride_count;
-    const int64_t *sizes = fid_arg_ints(call, first_arg, &box.rank), *strides = fid_arg_ints(call, first_arg + 1, &stride_count);
-    for (size_t i = 0; i < box.rank; i++) {
-        box.sizes[i] = sizes[i];
-        box.strides[i] = strides[i];
-    }
-    if (!fid_arg_is_none(call, first_arg + 2)) advance(&box, fid_arg_int(call, first_arg + 2));
-    return box;
-}
-
 /* ---- Walking ---- */
 
 /* A position in a box, in elements from its start. */
@@ -180,6 +168,15 @@ void fidk_box_fill(const fidk_box *box, fidk_element value) {
         fidk_store(box->dtype, box->data, out.at, value);
         step(&out, 0);
     }
+}
+
+int64_t fidk_flat_offset(const fid_tensor *tensor, int64_t flat) {
+    int64_t offset = 0;
+    for (size_t i = tensor->rank; i-- > 0;) {
+        offset += flat % tensor->sizes[i] * tensor->strides[i];
+        flat /= tensor->sizes[i];
+    }
+    return offset;
 }
 
 void fidk_copy(const fid_tensor *out, const fid_tensor *in) {

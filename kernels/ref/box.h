@@ -34,14 +34,14 @@ void fidk_box_expand(fidk_box *box, const int64_t *sizes, size_t rank);
 
 /* Drops the two dimensions of a diagonal and appends one that runs along it. */
 void fidk_box_diagonal(fidk_box *box, const fid_diagonal *diagonal);
-/* The window of a tensor's memory that arguments size, stride, storage_offset? (from `first_arg`) name; fid_as_strided_check passed. */
-fidk_box fidk_box_as_strided(const fid_call *call, const fid_tensor *tensor, uint32_t first_arg);
-
 /* Copies between boxes of equal sizes that do not overlap; converts if the dtypes differ. */
 void fidk_box_copy(const fidk_box *to, const fidk_box *from);
 /* Copies in logical order between boxes of equal numbers of elements. */
 void fidk_box_reshape(const fidk_box *to, const fidk_box *from);
 void fidk_box_fill(const fidk_box *box, fidk_element value);
+
+/* Offset of element number `flat` in logical row-major order. */
+int64_t fidk_flat_offset(const fid_tensor *tensor, int64_t flat);
 
 /* Whole tensors: out = in (same shape), out = in (same count, logical order), out = a number. */
 void fidk_copy(const fid_tensor *out, const fid_tensor *in);

@@ -1,4 +1,4 @@
-/* Copies whose reads overlap: expand, unfold, as_strided. */
+/* Copies whose reads overlap: expand and unfold. */
 #include "kernels/ref/box.h"
 
 static fid_status run_expand_copy(fid_call *call) {
@@ -21,13 +21,5 @@ static fid_status run_unfold_copy(fid_call *call) {
     return FID_OK;
 }
 
-static fid_status run_as_strided_copy(fid_call *call) {
-    FID_TRY(fid_as_strided_check(call, 1));
-    fidk_box to = fidk_box_of(fid_out_tensor(call, 0)), from = fidk_box_as_strided(call, fid_arg_tensor(call, 0), 1);
-    fidk_box_copy(&to, &from);
-    return FID_OK;
-}
-
 const fid_kernel fid_ref_expand_copy = {.run = run_expand_copy};
 const fid_kernel fid_ref_unfold_copy = {.run = run_unfold_copy};
-const fid_kernel fid_ref_as_strided_copy = {.run = run_as_strided_copy};

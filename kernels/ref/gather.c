@@ -35,16 +35,6 @@ static fid_status run_gather(fid_call *call) {
     return FID_OK;
 }
 
-/* Offset of element number `flat` in logical order. */
-static int64_t offset_of_flat(const fid_tensor *tensor, int64_t flat) {
-    int64_t offset = 0;
-    for (size_t i = tensor->rank; i-- > 0;) {
-        offset += flat % tensor->sizes[i] * tensor->strides[i];
-        flat /= tensor->sizes[i];
-    }
-    return offset;
-}
-
 static fid_status run_take(fid_call *call) {
     const fid_tensor *self = fid_arg_tensor(call, 0), *index = fid_arg_tensor(call, 1), *out = fid_out_tensor(call, 0);
     int64_t count = (int64_t)fid_tensor_numel(self), from;
@@ -56,7 +46,7 @@ static fid_status run_take(fid_call *call) {
     FIDK_WALK(&walk) {
         FID_TRY(fidk_index_in(call, fidk_get_int(index, walk.at[0]), count, &from));
         memcpy((uint8_t *)out->data + (size_t)walk.at[1] * size,
-               (const uint8_t *)self->data + (size_t)offset_of_flat(self, from) * size, size);
+               (const uint8_t *)self->data + (size_t)fidk_flat_offset(self, from) * size, size);
     }
     return FID_OK;
 }
@@ -74,8 +64,8 @@ static fid_status run_put(fid_call *call) {
     fidk_walk_add(&walk, index);
     for (int64_t i = 0; walk.left; fidk_walk_next(&walk), i++) {
         FID_TRY(fidk_index_in(call, fidk_get_int(index, walk.at[0]), count, &to));
-        fidk_element element = fidk_load(dtype, source->data, offset_of_flat(source, i));
-        fidk_accumulate(&acc, offset_of_flat(out, to), fidk_convert(element, dtype, (fid_dtype)out->dtype));
+        fidk_element element = fidk_load(dtype, source->data, fidk_flat_offset(source, i));
+        fidk_accumulate(&acc, fidk_flat_offset(out, to), fidk_convert(element, dtype, (fid_dtype)out->dtype));
     }
     fidk_accumulator_end(&acc);
     return FID_OK;

@@ -1,4 +1,4 @@
-/* A tensor with a part replaced: slice_scatter, select_scatter, diagonal_scatter, as_strided_scatter. */
+/* A tensor with a part replaced: slice_scatter, select_scatter, diagonal_scatter. */
 #include "kernels/ref/box.h"
 
 /* Copies self to the output, so that `place` in it can take the source. Returns the whole output as a box. */
@@ -38,14 +38,6 @@ static fid_status run_diagonal_scatter(fid_call *call) {
     return put_source(call, &place);
 }
 
-static fid_status run_as_strided_scatter(fid_call *call) {
-    FID_TRY(fid_as_strided_check(call, 2));
-    copy_self(call);
-    fidk_box place = fidk_box_as_strided(call, fid_out_tensor(call, 0), 2);
-    return put_source(call, &place);
-}
-
 const fid_kernel fid_ref_slice_scatter = {.run = run_slice_scatter};
 const fid_kernel fid_ref_select_scatter = {.run = run_select_scatter};
 const fid_kernel fid_ref_diagonal_scatter = {.run = run_diagonal_scatter};
-const fid_kernel fid_ref_as_strided_scatter = {.run = run_as_strided_scatter};

@@ -23,15 +23,6 @@ static int64_t count_groups(const fid_tensor *self, const fidk_ranked *items, si
     return groups;
 }
 
-static int64_t offset_of_flat(const fid_tensor *tensor, int64_t flat) {
-    int64_t offset = 0;
-    for (size_t i = tensor->rank; i-- > 0;) {
-        offset += flat % tensor->sizes[i] * tensor->strides[i];
-        flat /= tensor->sizes[i];
-    }
-    return offset;
-}
-
 static fid_status resize_outputs(fid_call *call, int64_t groups, bool inverse, bool counts) {
     const fid_tensor *self = fid_arg_tensor(call, 0);
     int64_t none = 0;
@@ -52,10 +43,10 @@ static fid_status write_groups(fid_call *call, const fidk_ranked *items, bool in
             group++;
             members = 0;
             memcpy((uint8_t *)values->data + (size_t)(group * values->strides[0]) * size,
-                   (const uint8_t *)self->data + (size_t)offset_of_flat(self, items[i].index) * size, size);
+                   (const uint8_t *)self->data + (size_t)fidk_flat_offset(self, items[i].index) * size, size);
         }
         members++;
-        if (inverse) fidk_set_int(places, offset_of_flat(places, items[i].index), group);
+        if (inverse) fidk_set_int(places, fidk_flat_offset(places, items[i].index), group);
         if (counts) fidk_set_int(numbers, group * numbers->strides[0], members);
     }
     return FID_OK;
