@@ -5,6 +5,7 @@
 #include "ops/kernel.h"
 
 #define FID_NO_ARG UINT32_MAX
+#define FID_LITERAL_DIMS 0x80000000u /* added to an argument number: an empty list there reduces nothing (any.dims, all.dims) */
 
 typedef struct fid_reduction_dims {
     bool reduced[FID_MAX_RANK];

@@ -8,9 +8,12 @@
 fid_status fid_reduction_dims_of(const fid_call *call, uint32_t dims, uint32_t keepdim, fid_reduction_dims *out_dims) {
     const fid_tensor *self = fid_arg_tensor(call, 0);
     size_t count = 0;
-    const int64_t *list = dims == FID_NO_ARG ? NULL : fid_arg_ints(call, dims, &count);
+    bool given = dims != FID_NO_ARG, literal = given && (dims & FID_LITERAL_DIMS);
+    if (given) dims &= ~FID_LITERAL_DIMS;
+    const int64_t *list = given ? fid_arg_ints(call, dims, &count) : NULL;
+    bool every = count == 0 && !(literal && !fid_arg_is_none(call, dims));
     fid_reduction_dims result = {.keep = keepdim != FID_NO_ARG && fid_arg_bool(call, keepdim)};
-    for (size_t d = 0; d < self->rank && count == 0; d++) result.reduced[d] = true;
+    for (size_t d = 0; d < self->rank; d++) result.reduced[d] = every;
     for (size_t i = 0; i < count; i++) {
         size_t dim;
         FID_TRY(fid_wrap_dim(call, list[i], self->rank, &dim));
@@ -104,6 +107,8 @@ SHAPE(extreme_all)
     FID_TRY(refuse_empty(call, FID_NO_ARG));
     return reduce(call, FID_NO_ARG, FID_NO_ARG, self_dtype(call), outs);
 }
+SHAPE(median_all) return reduce(call, FID_NO_ARG, FID_NO_ARG, self_dtype(call), outs);
+}
 SHAPE(extreme_dims)
     FID_TRY(refuse_empty(call, 1));
     return reduce(call, 1, 2, self_dtype(call), outs);
@@ -121,6 +126,18 @@ static fid_status value_and_index(const fid_call *call, uint32_t dim, uint32_t k
 SHAPE(extreme_with_index) return value_and_index(call, 1, 2, outs);
 }
 
+SHAPE(kthvalue)
+    const fid_tensor *self = fid_arg_tensor(call, 0);
+    size_t dim;
+    FID_TRY(fid_wrap_dim(call, fid_arg_int(call, 2), self->rank, &dim));
+    int64_t k = fid_arg_int(call, 1), size = self->rank ? self->sizes[dim] : 1;
+    if (k < 1 || k > size) {
+        return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: k is %lld, dimension %zu has %lld elements", call->name, (long long)k, dim,
+                        (long long)size);
+    }
+    return value_and_index(call, 2, 3, outs);
+}
+
 SHAPE(aminmax)
     FID_TRY(refuse_empty(call, 1));
     FID_TRY(reduce(call, 1, 2, self_dtype(call), &outs[0]));
@@ -133,7 +150,9 @@ static fid_dtype truth_dtype(const fid_call *call) { return self_dtype(call) == 
 
 SHAPE(truth_all) return reduce(call, FID_NO_ARG, FID_NO_ARG, truth_dtype(call), outs);
 }
-SHAPE(truth_dims) return reduce(call, 1, 2, truth_dtype(call), outs);
+SHAPE(truth_dim) return reduce(call, 1, 2, truth_dtype(call), outs);
+}
+SHAPE(truth_dims) return reduce(call, 1 | FID_LITERAL_DIMS, 2, truth_dtype(call), outs);
 }
 SHAPE(count_dims) return reduce(call, 1, FID_NO_ARG, FID_INT64, outs);
 }

@@ -94,10 +94,10 @@ static fid_status count(fid_call *call, uint32_t dims, uint32_t keepdim, fidk_re
 
 FIDK_KERNEL(any, count(call, FID_NO_ARG, FID_NO_ARG, any))
 FIDK_KERNEL(any_dim, count(call, 1, 2, any))
-FIDK_KERNEL(any_dims, count(call, 1, 2, any))
+FIDK_KERNEL(any_dims, count(call, 1 | FID_LITERAL_DIMS, 2, any))
 FIDK_KERNEL(all, count(call, FID_NO_ARG, FID_NO_ARG, all))
 FIDK_KERNEL(all_dim, count(call, 1, 2, all))
-FIDK_KERNEL(all_dims, count(call, 1, 2, all))
+FIDK_KERNEL(all_dims, count(call, 1 | FID_LITERAL_DIMS, 2, all))
 FIDK_KERNEL(count_nonzero, count(call, 1, FID_NO_ARG, count_nonzero))
 FIDK_KERNEL(count_nonzero_dim_IntList, count(call, 1, FID_NO_ARG, count_nonzero))
 

@@ -1,0 +1,118 @@
+/* Reference kernels that sort what they reduce: median, mode, k-th value. NaN sorts last; of equals the earlier one comes first. */
+#include "kernels/ref/reduce.h"
+
+typedef struct ranked {
+    fidk_element value;
+    int64_t index; /* position in the reduced dimensions */
+} ranked;
+
+static bool before(const fidk_reduction *r, const ranked *a, const ranked *b) {
+    if (r->form == FIDK_REAL) {
+        if (isnan(a->value.d) != isnan(b->value.d)) return isnan(b->value.d);
+        if (a->value.d < b->value.d || a->value.d > b->value.d) return a->value.d < b->value.d;
+    } else if (a->value.i != b->value.i) {
+        return fidk_int_less(r->as, a->value.i, b->value.i);
+    }
+    return a->index < b->index;
+}
+
+static void sift_down(const fidk_reduction *r, ranked *items, size_t root, size_t count) {
+    for (size_t child; (child = 2 * root + 1) < count; root = child) {
+        if (child + 1 < count && before(r, &items[child], &items[child + 1])) child++;
+        if (!before(r, &items[root], &items[child])) return;
+        ranked swapped = items[root];
+        items[root] = items[child];
+        items[child] = swapped;
+    }
+}
+
+static void heap_sort(const fidk_reduction *r, ranked *items, size_t count) {
+    for (size_t i = count / 2; i-- > 0;) sift_down(r, items, i, count);
+    for (size_t end = count; end-- > 1;) {
+        ranked swapped = items[0];
+        items[0] = items[end];
+        items[end] = swapped;
+        sift_down(r, items, 0, end);
+    }
+}
+
+static void load_sorted(const fidk_reduction *r, ranked *items) {
+    fidk_walk inner = r->inner;
+    size_t count = 0;
+    FIDK_WALK(&inner) {
+        items[count] = (ranked){fidk_reduction_get(r, &inner), (int64_t)count};
+        count++;
+    }
+    heap_sort(r, items, count);
+}
+
+/* Which of `count` sorted items is the answer; k is r->number. */
+typedef size_t pick_function(const fidk_reduction *r, const ranked *items, size_t count);
+
+static size_t without_nan(const fidk_reduction *r, const ranked *items, size_t count) {
+    while (r->form == FIDK_REAL && count && isnan(items[count - 1].value.d)) count--;
+    return count;
+}
+
+static size_t middle(const fidk_reduction *r, const ranked *items, size_t count) {
+    size_t numbers = without_nan(r, items, count);
+    return numbers < count ? numbers : (count - 1) / 2;
+}
+
+static size_t middle_number(const fidk_reduction *r, const ranked *items, size_t count) {
+    size_t numbers = without_nan(r, items, count);
+    return numbers ? (numbers - 1) / 2 : 0;
+}
+
+static size_t kth(const fidk_reduction *r, const ranked *items, size_t count) {
+    (void)items, (void)count;
+    return (size_t)r->number - 1;
+}
+
+static bool equal(const fidk_reduction *r, const ranked *a, const ranked *b) {
+    return r->form == FIDK_REAL ? a->value.d == b->value.d : a->value.i == b->value.i;
+}
+
+static size_t most_frequent(const fidk_reduction *r, const ranked *items, size_t count) {
+    size_t best = 0, best_length = 0, start = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!equal(r, &items[start], &items[i])) start = i;
+        if (i - start + 1 > best_length) {
+            best_length = i - start + 1;
+            best = i;
+        }
+    }
+    return best;
+}
+
+static fid_status pick(fid_call *call, uint32_t dims, uint32_t keepdim, double number, pick_function *function) {
+    fidk_reduction r;
+    FID_TRY(fidk_reduction_begin(&r, call, dims, keepdim, (fid_dtype)fid_arg_tensor(call, 0)->dtype));
+    r.number = number;
+    ranked *items = fid_call_scratch(call, (size_t)r.count * sizeof *items);
+    if (!items) return FID_OUT_OF_MEMORY;
+    const fid_tensor *values = fid_out_tensor(call, 0);
+    bool indices = call->output_index + 1 < call->arg_count;
+    FIDK_WALK(&r.outer) {
+        load_sorted(&r, items);
+        ranked none = {r.form == FIDK_REAL ? fidk_real(NAN) : fidk_int(0), 0}; /* the median of nothing */
+        const ranked *found = r.count ? &items[function(&r, items, (size_t)r.count)] : &none;
+        fidk_store((fid_dtype)values->dtype, values->data, r.outer.at[1], fidk_convert(found->value, r.as, (fid_dtype)values->dtype));
+        if (indices) fidk_set_int(fid_out_tensor(call, 1), r.outer.at[2], found->index);
+    }
+    return FID_OK;
+}
+
+/* The most that one output's elements may need. */
+static size_t scratch_of_all(const fid_call *call) { return fid_tensor_numel(fid_arg_tensor(call, 0)) * sizeof(ranked); }
+
+#define ORDER_KERNEL(id, dims, keepdim, number, function)                                                              \
+    static fid_status run_##id(fid_call *call) { return pick(call, dims, keepdim, number, function); }                 \
+    const fid_kernel fid_ref_##id = {.run = run_##id, .scratch_bytes = scratch_of_all};
+
+ORDER_KERNEL(median, FID_NO_ARG, FID_NO_ARG, 0, middle)
+ORDER_KERNEL(median_dim, 1, 2, 0, middle)
+ORDER_KERNEL(nanmedian, FID_NO_ARG, FID_NO_ARG, 0, middle_number)
+ORDER_KERNEL(nanmedian_dim, 1, 2, 0, middle_number)
+ORDER_KERNEL(mode, 1, 2, 0, most_frequent)
+ORDER_KERNEL(kthvalue, 2, 3, fid_arg_double(call, 1), kth)
