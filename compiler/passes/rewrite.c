@@ -1,0 +1,270 @@
+/* The rewriter: new nodes, arguments, rule tables. Symbolic sizes are in rewrite_size.c. */
+#include "compiler/passes/rewrite.h"
+
+/* ---- Rules ---- */
+
+void fidc_rules_add(fidc_rules *rules, const fidc_rule_row *rows, size_t count) {
+    for (size_t i = 0; i < count; i++) rules->by_op[rows[i].op] = rows[i].rule;
+}
+
+fidc_rule fidc_rules_find(const fidc_rules *rules, const fidc_program *program, const fid_op *op) {
+    ptrdiff_t index = op - program->ops->ops;
+    return index >= 0 && index < FID_OP_COUNT ? rules->by_op[index] : NULL; /* rows of a user's own have no rules */
+}
+
+/* Leaves in *inout_node where to go on: the first new node if there is one, so that rules apply to what rules make. */
+static fid_status apply_rule(fidc_rule rule, fidc_graph *graph, fidc_target target, fidc_node **inout_node) {
+    fidc_node *node = *inout_node, *previous = node->previous;
+    fidc_rewriter rw = {.program = graph->program, .graph = graph, .node = node, .target = target};
+    fidc_node *next = node->next;
+    FID_TRY(rule(&rw));
+    if (!rw.changed) *inout_node = next;
+    else *inout_node = previous ? previous->next : graph->first;
+    return FID_OK;
+}
+
+fid_status fidc_rules_apply(const fidc_rules *rules, fidc_graph *graph, fidc_target target) {
+    for (fidc_node *node = graph->first; node;) {
+        for (uint32_t i = 0; i < node->graph_count; i++) FID_TRY(fidc_rules_apply(rules, node->graphs[i], target));
+        fidc_rule rule = fidc_rules_find(rules, graph->program, node->op);
+        if (rule) FID_TRY(apply_rule(rule, graph, target, &node));
+        else node = node->next;
+    }
+    fidc_graph_clean(graph);
+    return FID_OK;
+}
+
+/* ---- Making nodes ---- */
+
+fidc_node *fidc_rw_emit_node(fidc_rewriter *rw, fid_op_id op, const fidc_arg *args, size_t arg_count, size_t list_outputs) {
+    if (rw->failed) return NULL;
+    fidc_node *node = fidc_node_create(rw->graph, rw->node, rw->node, op, args, arg_count, list_outputs);
+    if (!node) rw->failed = true;
+    return node;
+}
+
+fidc_value *fidc_rw_emit(fidc_rewriter *rw, fid_op_id op, const fidc_arg *args, size_t arg_count) {
+    return fidc_result(fidc_rw_emit_node(rw, op, args, arg_count, 0));
+}
+
+fid_status fidc_rw_keep(fidc_rewriter *rw) {
+    if (!rw->failed) return FID_OK;
+    return fid_fail(rw->program->sink, FID_INVALID_PROGRAM, "cannot rewrite %s", fidc_where(rw->node));
+}
+
+/* The archive's sizes are what export proved; inference may know less. Constants of both must agree. */
+static fid_status adopt_sizes(fidc_rewriter *rw, const fidc_value *old_value, fidc_value *value) {
+    for (size_t i = 0; i < value->rank; i++) {
+        const fidc_expr *had = old_value->sizes[i], *has = value->sizes[i];
+        if (had == has) continue;
+        if (fidc_expr_is_const(had) && fidc_expr_is_const(has)) {
+            return fid_fail(rw->program->sink, FID_INTERNAL, "rewriting %s: size %zu was %lld and became %lld", fidc_where(rw->node), i,
+                            (long long)had->constant, (long long)has->constant);
+        }
+        if (value->origin == FIDC_FROM_NODE && !fidc_expr_is_const(has)) value->sizes[i] = had;
+    }
+    return FID_OK;
+}
+
+static fid_status replace_output(fidc_rewriter *rw, fidc_value *old_value, fidc_value *value) {
+    value = fidc_resolve(value);
+    if (old_value->type == FIDC_TENSOR && value->type == FIDC_TENSOR) {
+        if (old_value->dtype != value->dtype || old_value->rank != value->rank) {
+            return fid_fail(rw->program->sink, FID_INTERNAL, "rewriting %s: a %s of rank %u became a %s of rank %u", fidc_where(rw->node),
+                            fid_dtype_name(old_value->dtype), old_value->rank, fid_dtype_name(value->dtype), value->rank);
+        }
+        FID_TRY(adopt_sizes(rw, old_value, value));
+    }
+    fidc_value_replace(old_value, value);
+    return FID_OK;
+}
+
+fid_status fidc_rw_become_all(fidc_rewriter *rw, fidc_value *const *values, size_t count) {
+    FID_TRY(fidc_rw_keep(rw));
+    for (size_t i = 0; i < count && i < rw->node->output_count; i++) {
+        if (values[i]) FID_TRY(replace_output(rw, rw->node->outputs[i], values[i]));
+    }
+    return fidc_rw_drop(rw);
+}
+
+fid_status fidc_rw_become(fidc_rewriter *rw, fidc_value *value) {
+    if (!value) rw->failed = true;
+    return fidc_rw_become_all(rw, &value, 1);
+}
+
+fid_status fidc_rw_rename(fidc_rewriter *rw, fid_op_id op) {
+    return fidc_rw_become(rw, fidc_rw_emit(rw, op, rw->node->args, rw->node->arg_count));
+}
+
+fid_status fidc_rw_drop(fidc_rewriter *rw) {
+    fidc_node_remove(rw->node);
+    rw->changed = true;
+    return FID_OK;
+}
+
+fid_status fidc_rw_refuse(fidc_rewriter *rw, const char *why) {
+    return fid_fail(rw->program->sink, FID_NOT_SUPPORTED, "%s: %s", fidc_where(rw->node), why);
+}
+
+/* ---- Reading arguments ---- */
+
+fidc_arg fidc_rw_arg(const fidc_rewriter *rw, uint32_t i) { return i < rw->node->arg_count ? rw->node->args[i] : fidc_none(); }
+
+bool fidc_rw_is_none(const fidc_rewriter *rw, uint32_t i) { return fidc_rw_arg(rw, i).kind == FIDC_ARG_NONE; }
+
+fidc_value *fidc_rw_value(const fidc_rewriter *rw, uint32_t i) {
+    fidc_arg arg = fidc_rw_arg(rw, i);
+    fidc_value *value = fidc_value_of(&arg);
+    return value && value->type == FIDC_TENSOR ? value : NULL;
+}
+
+fidc_value *fidc_rw_out(const fidc_rewriter *rw) { return rw->node->outputs[0]; }
+
+/* A value whose number is known counts as that number. */
+static bool constant_int(fidc_arg arg, int64_t *out) {
+    fidc_value *value = fidc_value_of(&arg);
+    if (value && value->type == FIDC_INT && value->number && fidc_expr_is_const(value->number)) {
+        *out = value->number->constant;
+        return true;
+    }
+    if (arg.kind == FIDC_ARG_DOUBLE) *out = (int64_t)arg.as.number;
+    else if (arg.kind == FIDC_ARG_NONE || arg.kind == FIDC_ARG_VALUE || arg.kind == FIDC_ARG_LIST || arg.kind == FIDC_ARG_STRING) return false;
+    else *out = arg.as.integer;
+    return true;
+}
+
+int64_t fidc_rw_int(const fidc_rewriter *rw, uint32_t i, int64_t otherwise) {
+    int64_t number;
+    return constant_int(fidc_rw_arg(rw, i), &number) ? number : otherwise;
+}
+
+double fidc_rw_double(const fidc_rewriter *rw, uint32_t i, double otherwise) {
+    fidc_arg arg = fidc_rw_arg(rw, i);
+    int64_t number;
+    if (arg.kind == FIDC_ARG_DOUBLE) return arg.as.number;
+    return constant_int(arg, &number) ? (double)number : otherwise;
+}
+
+bool fidc_rw_bool(const fidc_rewriter *rw, uint32_t i, bool otherwise) { return fidc_rw_int(rw, i, otherwise) != 0; }
+
+const char *fidc_rw_string(const fidc_rewriter *rw, uint32_t i, const char *otherwise) {
+    fidc_arg arg = fidc_rw_arg(rw, i);
+    return arg.kind == FIDC_ARG_STRING ? arg.as.text : otherwise;
+}
+
+const fidc_arg *fidc_rw_items(const fidc_rewriter *rw, uint32_t i, size_t *out_count) {
+    *out_count = 0;
+    if (i >= rw->node->arg_count) return NULL;
+    const fidc_arg *arg = &rw->node->args[i];
+    if (arg->kind == FIDC_ARG_NONE) return NULL;
+    *out_count = arg->kind == FIDC_ARG_LIST ? arg->as.list.count : 1;
+    return arg->kind == FIDC_ARG_LIST ? arg->as.list.items : arg;
+}
+
+bool fidc_rw_ints(const fidc_rewriter *rw, uint32_t i, int64_t *items, size_t *out_count) {
+    size_t count;
+    const fidc_arg *args = fidc_rw_items(rw, i, &count);
+    if (count > FID_MAX_RANK) return false;
+    *out_count = count;
+    for (size_t k = 0; k < count; k++) {
+        if (!constant_int(args[k], &items[k])) return false;
+    }
+    return true;
+}
+
+bool fidc_rw_ints_spread(const fidc_rewriter *rw, uint32_t i, size_t count, int64_t otherwise, int64_t *items) {
+    int64_t given[FID_MAX_RANK];
+    size_t given_count;
+    if (!fidc_rw_ints(rw, i, given, &given_count) || (given_count > 1 && given_count != count)) return false;
+    for (size_t k = 0; k < count; k++) items[k] = given_count == 0 ? otherwise : given_count == 1 ? given[0] : given[k];
+    return true;
+}
+
+int64_t fidc_wrap(int64_t dim, size_t rank) { return dim < 0 ? dim + (int64_t)(rank ? rank : 1) : dim; }
+
+int64_t fidc_rw_dim(const fidc_rewriter *rw, uint32_t i, int64_t otherwise, size_t rank) {
+    return fidc_wrap(fidc_rw_int(rw, i, otherwise), rank);
+}
+
+/* ---- Small compositions ---- */
+
+/* Moving dimensions of size one keeps the order of elements: a view then. */
+static bool keeps_order(const fidc_value *value, const int64_t *dims) {
+    int64_t last = -1;
+    for (size_t i = 0; i < value->rank; i++) {
+        if (fidc_size(value, (size_t)dims[i]) == 1) continue;
+        if (dims[i] < last) return false;
+        last = dims[i];
+    }
+    return true;
+}
+
+fidc_value *fidc_rw_permute(fidc_rewriter *rw, fidc_value *value, const int64_t *dims) {
+    if (!value) return NULL;
+    bool identity = true;
+    const fidc_expr *sizes[FID_MAX_RANK];
+    for (size_t i = 0; i < value->rank; i++) {
+        identity = identity && dims[i] == (int64_t)i;
+        sizes[i] = value->sizes[dims[i]];
+    }
+    if (identity) return value;
+    if (keeps_order(value, dims)) return fidc_rw_view(rw, value, sizes, value->rank);
+    return RW(rw, permute_copy, fidc_v(value), fidc_ints(rw->program, dims, value->rank));
+}
+
+fidc_value *fidc_rw_transpose(fidc_rewriter *rw, fidc_value *value, int64_t a, int64_t b) {
+    if (!value) return NULL;
+    if (value->rank == 0) return value;
+    int64_t dims[FID_MAX_RANK];
+    for (size_t i = 0; i < value->rank; i++) dims[i] = (int64_t)i;
+    a = fidc_wrap(a, value->rank);
+    b = fidc_wrap(b, value->rank);
+    dims[a] = b;
+    dims[b] = a;
+    return fidc_rw_permute(rw, value, dims);
+}
+
+fidc_value *fidc_rw_slice(fidc_rewriter *rw, fidc_value *value, int64_t dim, fidc_arg start, fidc_arg end) {
+    if (!value) return NULL;
+    return RW(rw, slice_copy_Tensor, fidc_v(value), fidc_i(dim), start, end, fidc_i(1));
+}
+
+fidc_value *fidc_rw_unsqueeze(fidc_rewriter *rw, fidc_value *value, int64_t dim) {
+    return value ? RW(rw, unsqueeze_copy, fidc_v(value), fidc_i(dim)) : NULL;
+}
+
+fidc_value *fidc_rw_squeeze(fidc_rewriter *rw, fidc_value *value, int64_t dim) {
+    return value ? RW(rw, squeeze_copy_dims, fidc_v(value), fidc_ints(rw->program, &dim, 1)) : NULL;
+}
+
+fidc_value *fidc_rw_cast(fidc_rewriter *rw, fidc_value *value, fid_dtype dtype) {
+    if (!value || value->dtype == dtype) return value;
+    return RW(rw, _to_copy, fidc_v(value), fidc_t(dtype));
+}
+
+fidc_value *fidc_rw_full(fidc_rewriter *rw, const fidc_expr *const *sizes, size_t rank, fid_dtype dtype, fidc_arg number) {
+    return RW(rw, full, fidc_rw_shape(rw, sizes, rank, false), number, fidc_t(dtype));
+}
+
+fidc_value *fidc_rw_cat(fidc_rewriter *rw, fidc_value *const *values, size_t count, int64_t dim) {
+    if (count == 1) return values[0];
+    return RW(rw, cat, fidc_values(rw->program, values, count), fidc_i(dim));
+}
+
+static bool is_fractional(fidc_arg number) {
+    fidc_value *value = fidc_value_of(&number);
+    return number.kind == FIDC_ARG_DOUBLE || (value && value->type == FIDC_FLOAT);
+}
+
+static bool is_boolean(fidc_arg number) {
+    fidc_value *value = fidc_value_of(&number);
+    return number.kind == FIDC_ARG_BOOL || (value && value->type == FIDC_BOOL);
+}
+
+fid_dtype fidc_promote_number(fid_dtype dtype, fidc_arg number) {
+    if (fid_dtype_is_float(dtype) || fid_dtype_is_complex(dtype)) return dtype;
+    if (is_fractional(number)) return FID_FLOAT32;
+    return dtype == FID_BOOL && !is_boolean(number) ? FID_INT64 : dtype;
+}
+
+fid_dtype fidc_compute_dtype(fid_dtype dtype) { return dtype == FID_FLOAT16 || dtype == FID_BFLOAT16 ? FID_FLOAT32 : dtype; }
