@@ -1,8 +1,11 @@
 /* fidibus ops: the operator table. */
+#include <stdlib.h>
+
 #include "tools/command.h"
 
 static const option_row options[] = {
     {"--json", NULL, "one JSON array"},
+    {"--markdown", NULL, "rows of a Markdown table, in order of name"},
     {NULL, NULL, NULL},
 };
 
@@ -37,9 +40,31 @@ static void print_json_row(const fid_op *op, bool last) {
     printf("}%s\n", last ? "" : ",");
 }
 
+static int by_name(const void *a, const void *b) {
+    const fid_op *x = *(const fid_op *const *)a, *y = *(const fid_op *const *)b;
+    int order = strcmp(x->name, y->name);
+    return order ? order : strcmp(x->overload, y->overload);
+}
+
+static int print_markdown(void) {
+    size_t count = fid_builtin_ops.count;
+    const fid_op **sorted = malloc(count * sizeof *sorted);
+    if (!sorted) return failed("ops", "out of memory");
+    for (size_t i = 0; i < count; i++) sorted[i] = &fid_builtin_ops.ops[i];
+    qsort(sorted, count, sizeof *sorted, by_name);
+    for (size_t i = 0; i < count; i++) {
+        const fid_op *op = sorted[i];
+        printf("| `%s%s%s` | %s | %s | %s |\n", op->name, op->overload[0] ? "." : "", op->overload, kind_name(op->kind), kernels_of(op),
+               op->doc ? op->doc : "");
+    }
+    free(sorted);
+    return EXIT_OK;
+}
+
 static int run(arguments *a) {
     bool json = option_flag(a, "--json");
     if (a->file_count) return usage_error(a, "it takes no file");
+    if (option_flag(a, "--markdown")) return print_markdown();
     if (json) puts("[");
     size_t kernels = 0, fast = 0, count = fid_builtin_ops.count;
     for (size_t i = 0; i < count; i++) {
