@@ -73,6 +73,7 @@ static fidc_arg default_of(fidc_program *program, const fid_schema_arg *arg) {
     }
     fidc_arg number = number_of(text, length);
     if (arg->type == FID_SCHEMA_FLOAT && number.kind == FIDC_ARG_INT) return fidc_d((double)number.as.integer);
+    if (arg->type == FID_SCHEMA_DTYPE && number.kind == FIDC_ARG_INT) return fidc_t((fid_dtype)number.as.integer);
     if (arg->type == FID_SCHEMA_MEMORY_FORMAT) {
         bool preserve = length == 15 && memcmp(text, "preserve_format", 15) == 0;
         return (fidc_arg){.kind = FIDC_ARG_MEMORY_FORMAT, .as.integer = preserve ? 1 : 0};
