@@ -20,14 +20,15 @@ static bool is_defined(const scope *s, const fidc_value *value) {
     return false;
 }
 
-static fid_status check_use(const scope *s, const fidc_arg *arg, const char *where) {
+/* `node` NULL: the graph's own outputs. */
+static fid_status check_use(const scope *s, const fidc_arg *arg, const fidc_node *node) {
     fid_sink const *sink = s->graph->program->sink;
     if (arg->kind == FIDC_ARG_LIST) {
-        for (uint32_t i = 0; i < arg->as.list.count; i++) FID_TRY(check_use(s, &arg->as.list.items[i], where));
+        for (uint32_t i = 0; i < arg->as.list.count; i++) FID_TRY(check_use(s, &arg->as.list.items[i], node));
     }
     const fidc_value *value = fidc_value_of(arg);
     if (!value || is_defined(s, value)) return FID_OK;
-    return fid_fail(sink, FID_INVALID_PROGRAM, "%s uses '%s' before it is defined", where, value->name);
+    return fid_fail(sink, FID_INVALID_PROGRAM, "%s uses '%s' before it is defined", node ? fidc_where(node) : "the result", value->name);
 }
 
 static int compare_names(const void *a, const void *b) {
@@ -193,7 +194,7 @@ static fid_status check_graph(const fidc_graph *graph, const scope *outer);
 
 static fid_status check_node(const scope *s, const fidc_node *node) {
     if (node->arg_count || node->graph_count) {
-        for (uint32_t i = 0; i < node->arg_count; i++) FID_TRY(check_use(s, &node->args[i], fidc_where(node)));
+        for (uint32_t i = 0; i < node->arg_count; i++) FID_TRY(check_use(s, &node->args[i], node));
         for (uint32_t i = 0; i < node->graph_count; i++) FID_TRY(check_graph(node->graphs[i], s));
     }
     if (!node->graph_count) {
@@ -210,11 +211,10 @@ static fid_status check_body(const scope *s) {
         if (graph->values[i]->origin != FIDC_FROM_NODE) s->defined[i] = 1;
     }
     for (const fidc_node *node = graph->first; node; node = node->next) FID_TRY(check_node(s, node));
-    const char *name = graph->name ? graph->name : "a branch";
-    for (uint32_t i = 0; i < graph->output_count; i++) FID_TRY(check_use(s, &graph->outputs[i], name));
+    for (uint32_t i = 0; i < graph->output_count; i++) FID_TRY(check_use(s, &graph->outputs[i], NULL));
     for (uint32_t i = 0; i < graph->mutation_count; i++) {
         fidc_arg value = fidc_v(graph->mutations[i].value);
-        FID_TRY(check_use(s, &value, name));
+        FID_TRY(check_use(s, &value, NULL));
     }
     return FID_OK;
 }
