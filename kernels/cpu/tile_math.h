@@ -26,7 +26,10 @@ VEC_INLINE vec math_expm1(vec x) {
     return vec_select(vec_less(vec_abs(x), vec_set(0.34f)), small, large);
 }
 
-VEC_INLINE vec math_sigmoid(vec x) { return vec_div(vec_set(1.0f), vec_add(vec_set(1.0f), math_exp(vec_neg(x)))); }
+VEC_INLINE vec math_sigmoid(vec x) {
+    vec one = vec_set(1.0f), e = math_exp(vec_neg(vec_abs(x))); /* exp(-x) would overflow far below zero */
+    return vec_div(vec_select(vec_less(x, vec_set(0.0f)), e, one), vec_add(one, e));
+}
 
 VEC_INLINE vec math_tanh(vec x) {
     vec t = vec_abs(x), s = vec_mul(x, x);

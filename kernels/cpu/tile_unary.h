@@ -6,7 +6,7 @@
 #define unary_SIGMOID(x) math_sigmoid(x)
 #define unary_HARDSIGMOID(x) math_hardsigmoid(x)
 #define unary_HARDSWISH(x) math_hardswish(x)
-#define unary_SILU(x) vec_div(x, vec_add(vec_set(1.0f), math_exp(vec_neg(x))))
+#define unary_SILU(x) vec_mul(x, math_sigmoid(x))
 #define unary_GELU(x) math_gelu(x)
 #define unary_GELU_TANH(x) math_gelu_tanh(x)
 #define unary_TANH(x) math_tanh(x)

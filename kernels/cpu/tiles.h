@@ -55,6 +55,28 @@ typedef struct fidk_unary {
 
 typedef void (*fidk_unary_tile)(const fidk_unary *unary);
 
+/* Functions of two elements; ADD and SUB scale the second. */
+#define FIDK_BINARY_MAP(X) X(ADD) X(SUB) X(MUL) X(DIV) X(MAX) X(MIN)
+
+typedef enum fidk_binary_kind {
+#define FIDK_BINARY_ENUM(NAME) FIDK_BINARY_##NAME,
+    FIDK_BINARY_MAP(FIDK_BINARY_ENUM)
+#undef FIDK_BINARY_ENUM
+    FIDK_BINARY_COUNT
+} fidk_binary_kind;
+
+/* y[r][j] = f(a[r][j], b[r][j]); y may be a or b. */
+typedef struct fidk_binary {
+    const float *a, *b;
+    float *y;
+    int64_t a_row, b_row, y_row; /* floats from row to row */
+    size_t a_step, b_step;       /* floats from column to column: 1 or 0 */
+    size_t rows, columns;
+    float scale;
+} fidk_binary;
+
+typedef void (*fidk_binary_tile)(const fidk_binary *binary);
+
 /* Neighbouring output pixels of a depthwise convolution: out[p][c] = clamp(bias[c] + add[p][c] + sum over t of
  * in[p * in_step + offsets[t] + c] * weight(rows[t], c)). */
 typedef struct fidk_depthwise {
@@ -91,6 +113,7 @@ typedef struct fidk_tiles {
     const fidk_matmul_tile *product; /* by rows - 1 */
     const fidk_matmul_tile *wide;    /* by rows - 1 */
     const fidk_unary_tile *unary;     /* by fidk_unary_kind */
+    const fidk_binary_tile *binary;   /* by fidk_binary_kind */
     void (*depthwise)(const fidk_depthwise *depthwise);
     void (*transpose)(const fidk_turn *turn);
 } fidk_tiles;

@@ -7,6 +7,8 @@
 
 #include "kernels/cpu/tile_unary.h"
 
+#include "kernels/cpu/tile_binary.h"
+
 #include "kernels/cpu/tile_depthwise.h"
 
 #include "kernels/cpu/tile_move.h"
@@ -21,6 +23,7 @@ const fidk_tiles VEC_TABLE = {
     .product = product_tiles,
     .wide = wide_tiles,
     .unary = unary_tiles,
+    .binary = binary_tiles,
     .depthwise = depthwise_tile,
     .transpose = transpose_tile,
 };

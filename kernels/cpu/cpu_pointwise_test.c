@@ -1,0 +1,88 @@
+/* Fast pointwise operators against their references: flat, broadcast and transposed operands. */
+#include "kernels/cpu/kernel_testing.h"
+
+static fid_value *special(fid_value *v) {
+    float *data = v->as.tensor->data;
+    const float values[] = {NAN, INFINITY, -INFINITY, 0.0f, -0.0f, 1e-40f, 100.0f, -100.0f, 3.0f, -3.0f};
+    for (size_t i = 0; i < 10 && i * 3 < fid_tensor_numel(v->as.tensor); i++) data[i * 3] = values[i];
+    return v;
+}
+
+#define UNARY(id, ...)                                                                                                 \
+    for (int64_t n = 1; n < 60; n += 7) COMPARE(id, 1, 4e-7, special(FLOATS(ROW_MAJOR, 8, n, 3)) __VA_ARGS__);          \
+    COMPARE(id, 1, 4e-7, special(FLOATS(CHANNELS_LAST, 8, 2, 5, 31, 33)) __VA_ARGS__);                                 \
+    testing_free()
+
+static void unary_functions_match(void **state) {
+    (void)state;
+    UNARY(relu);
+    UNARY(sigmoid);
+    UNARY(hardsigmoid);
+    UNARY(hardswish);
+    UNARY(tanh);
+    UNARY(exp);
+    UNARY(erf);
+    UNARY(sqrt);
+    UNARY(rsqrt);
+    UNARY(reciprocal);
+    UNARY(abs);
+    UNARY(neg);
+    UNARY(square);
+    UNARY(silu);
+    UNARY(hardtanh, , DOUBLE(-0.5), DOUBLE(6));
+    UNARY(clamp, , NOTHING, DOUBLE(1));
+    UNARY(clamp, , DOUBLE(-1), NOTHING);
+    UNARY(clamp_min, , DOUBLE(0.5));
+    UNARY(clamp_max, , DOUBLE(0.5));
+    UNARY(leaky_relu, , DOUBLE(0.01));
+    UNARY(elu, , DOUBLE(1.5), INT(1), INT(1));
+    UNARY(gelu, , testing_text("none"));
+    UNARY(gelu, , testing_text("tanh"));
+    UNARY(pow_Tensor_Scalar, , INT(2));
+}
+
+#define PAIR(a, b)                                                                                                     \
+    COMPARE(add_Tensor, 1, 3e-7, a, b, DOUBLE(1));                                                                     \
+    COMPARE(sub_Tensor, 1, 3e-7, a, b, DOUBLE(0.5));                                                                   \
+    COMPARE(rsub_Tensor, 1, 3e-7, a, b, INT(2));                                                                       \
+    COMPARE(mul_Tensor, 1, 3e-7, a, b);                                                                                \
+    COMPARE(div_Tensor, 1, 3e-7, a, b);                                                                                \
+    COMPARE(maximum, 1, 0, a, b);                                                                                      \
+    COMPARE(minimum, 1, 0, a, b);                                                                                      \
+    testing_free()
+
+static void binary_functions_broadcast(void **state) {
+    (void)state;
+    PAIR(FLOATS(ROW_MAJOR, 4, 3, 37), FLOATS(ROW_MAJOR, 4, 3, 37));
+    PAIR(FLOATS(ROW_MAJOR, 4, 70, 41), FLOATS(ROW_MAJOR, 4, 41));
+    PAIR(FLOATS(ROW_MAJOR, 4, 70, 41), FLOATS(ROW_MAJOR, 4, 70, 1));
+    PAIR(FLOATS(ROW_MAJOR, 4, 1), FLOATS(ROW_MAJOR, 4, 5, 3));
+    PAIR(FLOATS(ROW_MAJOR, 4, 5, 1, 3), FLOATS(ROW_MAJOR, 4, 1, 4, 3));
+    PAIR(FLOATS(ROW_MAJOR, 4, 2, 1), FLOATS(ROW_MAJOR, 4, 1, 9));
+    PAIR(FLOATS(CHANNELS_LAST, 4, 2, 19, 5, 6), FLOATS(CHANNELS_LAST, 4, 2, 19, 1, 1));
+    PAIR(FLOATS(CHANNELS_LAST, 4, 2, 19, 5, 6), FLOATS(ROW_MAJOR, 4, 2, 19, 5, 6));
+    PAIR(FLOATS(CHANNELS_LAST, 4, 2, 19, 5, 6), FLOATS(ROW_MAJOR, 4, 19, 1, 1));
+    PAIR(special(FLOATS(ROW_MAJOR, 4, 40)), FLOATS(ROW_MAJOR, 4, 40));
+    PAIR(FLOATS(ROW_MAJOR, 4, 40), special(FLOATS(ROW_MAJOR, 4, 40)));
+    PAIR(FLOATS(ROW_MAJOR, 4, 300, 300), FLOATS(ROW_MAJOR, 4, 300, 300));
+    PAIR(FLOATS(ROW_MAJOR, 4, 0, 5), FLOATS(ROW_MAJOR, 4, 5));
+}
+
+static void numbers_stand_for_tensors(void **state) {
+    (void)state;
+    COMPARE(add_Scalar, 1, 3e-7, FLOATS(ROW_MAJOR, 4, 3, 37), DOUBLE(1.5), INT(2));
+    COMPARE(sub_Scalar, 1, 3e-7, FLOATS(ROW_MAJOR, 4, 3, 37), DOUBLE(1.5), INT(1));
+    COMPARE(rsub_Scalar, 1, 3e-7, FLOATS(ROW_MAJOR, 4, 3, 37), INT(1), INT(1));
+    COMPARE(mul_Scalar, 1, 3e-7, FLOATS(ROW_MAJOR, 4, 3, 37), DOUBLE(0.1));
+    COMPARE(div_Scalar, 1, 3e-7, FLOATS(ROW_MAJOR, 4, 3, 37), INT(3));
+    testing_free();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(unary_functions_match),
+        cmocka_unit_test(binary_functions_broadcast),
+        cmocka_unit_test(numbers_stand_for_tensors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

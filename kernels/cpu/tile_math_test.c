@@ -1,0 +1,72 @@
+/* Accuracy of the vectors' elementary functions: over floats of every size, on every instruction set of this machine. */
+#include "kernels/cpu/kernel_testing.h"
+
+#include "kernels/cpu/tiles.h"
+
+enum { COUNT = 4096 };
+
+typedef double (*exact_function)(double x);
+
+static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
+static double silu(double x) { return x / (1 + exp(-x)); }
+static double elu(double x) { return x > 0 ? x : expm1(x); }
+
+/* Distance in units of the last place of the exact value; results below the normal range count by its smallest unit. */
+static double ulps(float got, double exact) {
+    float rounded = (float)exact;
+    if (got == rounded || (got != got && exact != exact)) return 0;
+    if (fabs((double)got - exact) < 1e-42) return 0; /* far below the smallest normal number */
+    if (got != got || exact != exact) return INFINITY;
+    if (isinf(rounded) || isinf(got)) return fabs(exact) > 3.4028e38 && fabs((double)got) > 3.4028e38 ? 1 : INFINITY;
+    int exponent;
+    frexp(exact, &exponent);
+    return fabs((double)got - exact) / ldexp(1, (exponent < -125 ? -125 : exponent) - 24);
+}
+
+static double worst_of(const fidk_tiles *tiles, fidk_unary_kind kind, exact_function exact, float *out_where) {
+    static float x[COUNT], y[COUNT];
+    double worst = 0;
+    for (uint64_t bits = 0; bits < (1ull << 32); bits += COUNT * 251ull) {
+        for (size_t i = 0; i < COUNT; i++) {
+            uint32_t b = (uint32_t)(bits + i * 251);
+            memcpy(&x[i], &b, 4);
+        }
+        fidk_unary u = {.x = x, .y = y, .rows = 1, .columns = COUNT, .a = 1};
+        tiles->unary[kind](&u);
+        for (size_t i = 0; i < COUNT; i++) {
+            double off = ulps(y[i], exact(x[i]));
+            if (off > worst) worst = off, *out_where = x[i];
+        }
+    }
+    return worst;
+}
+
+static void functions_are_accurate(void **state) {
+    static const struct {
+        const char *name;
+        fidk_unary_kind kind;
+        exact_function exact;
+        double most;
+    } functions[] = {
+        {"exp", FIDK_UNARY_EXP, exp, 2},           {"erf", FIDK_UNARY_ERF, erf, 2},    {"tanh", FIDK_UNARY_TANH, tanh, 2},
+        {"sigmoid", FIDK_UNARY_SIGMOID, sigmoid, 2.5}, {"silu", FIDK_UNARY_SILU, silu, 3.5}, {"elu", FIDK_UNARY_ELU, elu, 2},
+        {"sqrt", FIDK_UNARY_SQRT, sqrt, 0.5},
+    };
+    const uint32_t have = testing_cpu(), sets[] = {0, FID_CPU_AVX2_FMA, FID_CPU_AVX2_FMA | FID_CPU_AVX512};
+    (void)state;
+    for (size_t s = 0; s < 3; s++) {
+        if ((sets[s] & have) != sets[s]) continue;
+        const fidk_tiles *tiles = fidk_tiles_for(sets[s]);
+        for (size_t f = 0; f < sizeof functions / sizeof *functions; f++) {
+            float where = 0;
+            double worst = worst_of(tiles, functions[f].kind, functions[f].exact, &where);
+            print_message("%s %s: %.2f ulp at %g\n", tiles->name, functions[f].name, worst, (double)where);
+            assert_true(worst <= functions[f].most);
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(functions_are_accurate)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
