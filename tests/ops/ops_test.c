@@ -411,7 +411,7 @@ static void run_file(void **state) {
     for (int number = 1; read_whole_line(file, &line, &size); number++) {
         if (line[0] == '#' || line[0] == 0) continue;
         fid_arena_init(&r.arena, test_allocator, 1 << 20);
-        wrong += !run_line(&r, path + strlen(FID_SOURCE_DIR) + 1, number, line);
+        wrong += !run_line(&r, path, number, line);
         fid_arena_deinit(&r.arena);
     }
     free(line);
@@ -421,23 +421,34 @@ static void run_file(void **state) {
     assert_int_equal(wrong, 0);
 }
 
-/* Optional arguments: names of families ("pointwise"); default all. */
+static bool is_wanted(int argc, char **argv, const char *name) {
+    const char *dot = strrchr(name, '.');
+    if (!dot || strcmp(dot, ".txt") != 0) return false;
+    for (int i = 1; i < argc; i++) {
+        if (strlen(argv[i]) == (size_t)(dot - name) && strncmp(argv[i], name, (size_t)(dot - name)) == 0) return true;
+    }
+    return argc == 1;
+}
+
+static struct CMUnitTest test_of_file(const char *folder, const char *name) {
+    char *path = malloc(strlen(folder) + strlen(name) + 2);
+    sprintf(path, "%s%s%s", folder, *folder ? "/" : "", name);
+    return (struct CMUnitTest){.name = path, .test_func = run_file, .initial_state = path};
+}
+
+/* Optional arguments: families ("pointwise") or case files elsewhere ("/tmp/mine.txt"); default: every family. */
 int main(int argc, char **argv) {
     static const char folder[] = FID_SOURCE_DIR "/tests/ops/cases";
     struct CMUnitTest tests[64] = {0};
     size_t count = 0;
     DIR *directory = opendir(folder);
     for (struct dirent *entry; directory && (entry = readdir(directory)) && count < 64;) {
-        char *dot = strrchr(entry->d_name, '.');
-        if (!dot || strcmp(dot, ".txt") != 0) continue;
-        bool wanted = argc == 1;
-        for (int i = 1; i < argc; i++) wanted |= strncmp(argv[i], entry->d_name, (size_t)(dot - entry->d_name)) == 0;
-        if (!wanted) continue;
-        char *path = malloc(sizeof folder + strlen(entry->d_name) + 2);
-        sprintf(path, "%s/%s", folder, entry->d_name);
-        tests[count++] = (struct CMUnitTest){.name = path, .test_func = run_file, .initial_state = path};
+        if (is_wanted(argc, argv, entry->d_name)) tests[count++] = test_of_file(folder, entry->d_name);
     }
     if (directory) closedir(directory);
+    for (int i = 1; i < argc && count < 64; i++) {
+        if (strchr(argv[i], '/')) tests[count++] = test_of_file("", argv[i]);
+    }
     int failed = _cmocka_run_group_tests("operators", tests, count, NULL, NULL);
     for (size_t i = 0; i < count; i++) free((void *)tests[i].initial_state);
     return count ? failed : 1;
