@@ -161,6 +161,18 @@ static void a_region_without_gradients_is_inlined(void **state) {
     check_archive("no_grad", LINES("wrap_with_set_grad_enabled_add: f32[2] = aten.add.Tensor(%x, %x, 1)"));
 }
 
+static void names_that_we_make_up_yield(void **state) {
+    (void)state;
+    reading r;
+    read_archive(&r, "names"); /* forward(t0, example): an input is called example_0 */
+    const fidc_graph *graph = graph_of(&r);
+    assert_string_equal(graph->inputs[1]->name, "example_0");
+    assert_int_equal(fidc_verify(r.program), FID_OK);
+    fidc_value *made = fidc_value_number(r.program->methods[0], NULL, FIDC_INT, NULL);
+    assert_string_not_equal(made->name, "t0");
+    fidc_program_destroy(r.program);
+}
+
 /* ---- Inputs ---- */
 
 static void frozen_inputs_keep_their_places(void **state) {
@@ -324,6 +336,7 @@ int main(void) {
         cmocka_unit_test(every_dtype_is_read),
         cmocka_unit_test(a_channels_last_input_keeps_its_dim_order),
         cmocka_unit_test(a_region_without_gradients_is_inlined),
+        cmocka_unit_test(names_that_we_make_up_yield),
         cmocka_unit_test(frozen_inputs_keep_their_places),
         cmocka_unit_test(nested_examples_are_flattened_along_the_tree),
         cmocka_unit_test(branches_are_graphs_of_their_node),

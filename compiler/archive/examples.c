@@ -20,8 +20,9 @@ static fid_status tensor_example(flattening *f, const fidc_strided *tensor, fidc
     if (!name) return FID_OUT_OF_MEMORY;
     FID_TRY(fidc_strided_dense(r, name, tensor, &data, &bytes));
     fidc_value *value = fidc_value_constant(r->graph, name, (fid_dtype)tensor->dtype, tensor->sizes, tensor->rank, data, bytes);
+    if (!value) return FID_OUT_OF_MEMORY;
     *out = fidc_v(value);
-    return value ? FID_OK : FID_OUT_OF_MEMORY;
+    return fidc_claim_name(r, value);
 }
 
 static fid_status leaf(flattening *f, const fidc_pickle *value) {

@@ -99,7 +99,11 @@ static fid_status read_output(fidc_reader *r, fidc_scope *scope, fidc_node *node
     json_t *item;
     size_t i;
     FID_TRY(fidc_json_union(r, output, &kind, &value));
-    if (strcmp(kind, "as_none") == 0) return fidc_node_add_output(node, NULL, FIDC_NOTHING) ? FID_OK : FID_OUT_OF_MEMORY;
+    if (strcmp(kind, "as_none") == 0) {
+        fidc_value *nothing = fidc_node_add_output(node, NULL, FIDC_NOTHING);
+        if (!nothing) return FID_OUT_OF_MEMORY;
+        return scope->graph == r->graph ? fidc_claim_name(r, nothing) : FID_OK;
+    }
     if (strcmp(kind, "as_tensors") == 0) {
         json_array_foreach(value, i, item) {
             FID_TRY(fidc_json_text(r, item, "name", &name));

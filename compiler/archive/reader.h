@@ -28,6 +28,7 @@ typedef struct fidc_reader {
     fidc_name_map symbols;    /* name -> fidc_symbol */
     fidc_name_map targets;    /* "torch.ops.aten.add.Tensor" -> fidc_target_row */
     fidc_name_map constants;  /* "layer.weight" -> fidc_value */
+    fidc_name_map names;      /* of values in `graph` -> fidc_value */
     fidc_name_map texts;      /* stack traces, which many nodes share -> themselves in the arena */
     fidc_weights *weights;
     fidc_archive_owner *owner;
@@ -78,6 +79,8 @@ fid_status fidc_read_sym_int(fidc_reader *r, const json_t *sym_int, const fidc_e
 fid_status fidc_read_dtype(const fidc_reader *r, int64_t code, fid_dtype *out_dtype);
 /* Fills dtype, sizes and dim order of a TENSOR value from its TensorMeta. */
 fid_status fidc_read_tensor_meta(fidc_reader *r, const json_t *meta, fidc_value *value);
+/* Gives a value of r->graph another name if its own is taken: inlined sub-graphs and sample inputs bring names of ours. */
+fid_status fidc_claim_name(fidc_reader *r, fidc_value *value);
 /* Fills a fresh value of a name from the scope's metas and enters it into the scope. */
 fid_status fidc_scope_define(fidc_reader *r, fidc_scope *scope, const char *name, fidc_value *value);
 fid_status fidc_scope_find(const fidc_reader *r, const fidc_scope *scope, const char *name, fidc_value **out_value);

@@ -6,6 +6,7 @@
 
 static fid_status add_input(fidc_reader *r, fidc_value *value) {
     if (!value) return FID_OUT_OF_MEMORY;
+    if (value->type == FIDC_NOTHING) FID_TRY(fidc_claim_name(r, value)); /* others are claimed where they are defined */
     r->graph->inputs[r->graph->input_count++] = value;
     return FID_OK;
 }
@@ -57,6 +58,7 @@ static fid_status bound_input(fidc_reader *r, fidc_scope *scope, const char *kin
     constant->persistent = constant->is_parameter || (strcmp(kind, "buffer") == 0 && json_is_true(json_object_get(spec, "persistent")));
     if (fidc_name_map_get(&scope->values, value_name))
         return fidc_reader_fail(r, FID_INVALID_PROGRAM, "the name '%s' is given twice", value_name);
+    FID_TRY(fidc_claim_name(r, value));
     return fidc_name_map_put(r->program, &scope->values, value_name, value) ? FID_OK : FID_OUT_OF_MEMORY;
 }
 

@@ -1,4 +1,6 @@
 /* Values of a graph: their dtypes, sizes and dim orders as the archive tells them, and the names that lead to them. */
+#include <stdlib.h>
+
 #include "compiler/archive/reader.h"
 
 /* Codes of torch's export schema, which are not those of torch's ScalarType. */
@@ -95,6 +97,25 @@ fid_status fidc_read_tensor_meta(fidc_reader *r, const json_t *meta, fidc_value 
     return read_strides(r, meta, value);
 }
 
+/* ---- Names ---- */
+
+fid_status fidc_claim_name(fidc_reader *r, fidc_value *value) {
+    while (value->name && fidc_name_map_get(&r->names, value->name)) value->name = fidc_text_format(r->program, "%s_", value->name);
+    return value->name && fidc_name_map_put(r->program, &r->names, value->name, value) ? FID_OK : FID_OUT_OF_MEMORY;
+}
+
+/* Later stages call new values t0, t1, ...: they start behind those that the archive has. */
+static void reserve_counter(fidc_graph *graph, const json_t *names) {
+    const char *name;
+    json_t *item;
+    json_object_foreach((json_t *)names, name, item) {
+        size_t digits = name[0] == 't' ? strspn(name + 1, "0123456789") : 0;
+        if (!digits || digits > 8 || name[digits + 1]) continue;
+        uint32_t number = (uint32_t)strtoul(name + 1, NULL, 10);
+        if (number >= graph->name_counter) graph->name_counter = number + 1;
+    }
+}
+
 /* ---- Scopes ---- */
 
 fid_status fidc_scope_open(const fidc_reader *r, const json_t *graph_json, fidc_graph *graph, const char *prefix, fidc_scope *out_scope) {
@@ -103,6 +124,8 @@ fid_status fidc_scope_open(const fidc_reader *r, const json_t *graph_json, fidc_
     FID_TRY(fidc_json_object(r, graph_json, "sym_int_values", &scope.ints));
     FID_TRY(fidc_json_object(r, graph_json, "sym_bool_values", &scope.bools));
     scope.floats = json_object_get(graph_json, "sym_float_values");
+    reserve_counter(graph, scope.tensors);
+    reserve_counter(graph, scope.ints);
     *out_scope = scope;
     return FID_OK;
 }
@@ -125,6 +148,7 @@ fid_status fidc_scope_define(fidc_reader *r, fidc_scope *scope, const char *name
     }
     if (fidc_name_map_get(&scope->values, name))
         return fidc_reader_fail(r, FID_INVALID_PROGRAM, "the name '%s' is given twice", name);
+    if (scope->graph == r->graph) FID_TRY(fidc_claim_name(r, value));
     return fidc_name_map_put(r->program, &scope->values, name, value) ? FID_OK : FID_OUT_OF_MEMORY;
 }
 

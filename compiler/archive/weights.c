@@ -170,12 +170,12 @@ static fid_status from_config(fidc_reader *r, const table *t, const json_t *entr
     if (!member) return FID_OUT_OF_MEMORY;
     if (!fidc_member_exists(r, member))
         return fidc_reader_fail(r, FID_INVALID_PROGRAM, "weight '%s' is missing: the archive has no member '%s'", name, member);
+    if (fidc_json_absent(entry, "tensor_meta"))
+        return fidc_reader_fail(r, FID_NOT_SUPPORTED, "'%s' is a custom object; only tensors are supported", name);
     if (json_is_true(json_object_get(entry, "use_pickle"))) {
         FID_TRY(fidc_member_unpickle(r, r->sink, member, &value));
         return from_pickle(r, value, name, out);
     }
-    if (fidc_json_absent(entry, "tensor_meta"))
-        return fidc_reader_fail(r, FID_NOT_SUPPORTED, "'%s' is a custom object; only tensors are supported", name);
     FID_TRY(fidc_json_object(r, entry, "tensor_meta", &meta));
     FID_TRY(read_layout(r, meta, name, out));
     out->storage_name = member;

@@ -187,6 +187,15 @@ class NoGrad(torch.nn.Module):
         return z + y
 
 
+class Names(torch.nn.Module):
+    """Names that the compiler makes up itself, in the user's hands."""
+
+    def forward(self, t0, example):
+        with torch.no_grad():
+            sum = example[0] + t0
+        return sum, t0 + 1
+
+
 class Branches(torch.nn.Module):
     def forward(self, x):
         return torch.cond(x.sum() > 0, lambda t: t + 1, lambda t: t * 2, (x,))
@@ -274,6 +283,7 @@ def good():
     keywords = {"bias": torch.full((1,), 5.0), "scale": 4}
     write("nested.pt2", members_of(export(Nested(), (pair, table), keywords)))
     write("no_grad.pt2", members_of(export(NoGrad(), (torch.ones(2),))))
+    write("names.pt2", members_of(export(Names(), (torch.ones(1), (torch.ones(1),)))))
     write("branches.pt2", members_of(export(Branches(), (torch.ones(2),))))
     write("channels_last.pt2", members_of(export(Layout(), (torch.zeros(1, 3, 2, 2).to(memory_format=torch.channels_last),))))
 
