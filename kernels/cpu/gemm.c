@@ -44,7 +44,7 @@ static gemm_plan plan_gemm(const fidk_gemm *g) {
     size_t part;
     plan.depth_parts = g->k ? (g->k + DEPTH_BLOCK - 1) / DEPTH_BLOCK : 1;
     part = (g->k + plan.depth_parts - 1) / plan.depth_parts;
-    plan.copies = g->gather || rows_collide(g);
+    plan.copies = g->gather || (!g->no_copies && rows_collide(g));
     plan.copy_stride = round_up(part, 16) + ROW_PAD;
     plan.block_rows = BLOCK_FLOATS / plan.copy_stride / g->tiles->product_rows * g->tiles->product_rows;
     if (plan.block_rows < g->tiles->product_rows) plan.block_rows = g->tiles->product_rows;

@@ -26,6 +26,7 @@ typedef struct fidk_gemm {
     const float *add;  /* NULL: none; may be c, row for row */
     size_t add_stride;
     fid_activation activation;
+    bool no_copies; /* rows of a are read where they lie, even if their stride is unlucky: no scratch */
 } fidk_gemm;
 
 /* Bytes of scratch that fidk_gemm_run wants; 0 for most products of plain matrices. */

@@ -95,6 +95,35 @@ typedef struct fidk_depthwise {
     float low, high;
 } fidk_depthwise;
 
+/* Rows of x into rows of y (softmax), or into numbers (sums). */
+typedef struct fidk_rows {
+    const float *x;
+    float *y;
+    size_t x_stride, y_stride; /* floats from row to row */
+    size_t rows, columns;
+    float scale;    /* of sums */
+    bool logarithm; /* of softmax */
+} fidk_rows;
+
+/* One block of columns of an online softmax: scores become exp(score - largest so far), `sum` and `largest` are brought up to
+ * date, and `factor` is what results of earlier blocks must be multiplied with. Start: largest -INFINITY, sum 0. */
+typedef struct fidk_online {
+    float *scores; /* (rows, columns), row stride `stride` */
+    size_t stride, rows, columns;
+    float *largest, *sum, *factor; /* (rows) */
+} fidk_online;
+
+/* y = (x - mean) / sqrt(variance + eps) * weight + bias for each row; without `centred` the mean counts as 0. */
+typedef struct fidk_norm {
+    const float *x; /* (rows, columns), dense */
+    float *y;
+    const float *weight, *bias; /* (columns), or NULL */
+    float *mean, *factor;       /* (rows): what was used, or NULL */
+    size_t rows, columns;
+    float eps;
+    bool centred;
+} fidk_norm;
+
 /* out[c][r] = in[r][c] */
 typedef struct fidk_turn {
     const float *in;
@@ -116,6 +145,11 @@ typedef struct fidk_tiles {
     const fidk_binary_tile *binary;   /* by fidk_binary_kind */
     void (*depthwise)(const fidk_depthwise *depthwise);
     void (*transpose)(const fidk_turn *turn);
+    void (*softmax)(const fidk_rows *rows);
+    void (*online)(const fidk_online *online);
+    void (*sum_rows)(const fidk_rows *rows);    /* y[r * y_stride] = scale * sum of row r */
+    void (*sum_columns)(const fidk_rows *rows); /* y[j] = scale * sum of column j */
+    void (*norm)(const fidk_norm *norm);
 } fidk_tiles;
 
 extern const fidk_tiles fidk_tiles_scalar;

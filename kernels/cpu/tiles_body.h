@@ -13,6 +13,8 @@
 
 #include "kernels/cpu/tile_move.h"
 
+#include "kernels/cpu/tile_rows.h"
+
 const fidk_tiles VEC_TABLE = {
     .name = VEC_NAME,
     .lanes = VEC_LANES,
@@ -26,4 +28,9 @@ const fidk_tiles VEC_TABLE = {
     .binary = binary_tiles,
     .depthwise = depthwise_tile,
     .transpose = transpose_tile,
+    .softmax = softmax_tile,
+    .online = online_tile,
+    .sum_rows = sum_rows_tile,
+    .sum_columns = sum_columns_tile,
+    .norm = norm_tile,
 };
