@@ -323,6 +323,31 @@ static void altered_bytes_do_no_harm(void **state) {
     free(bytes.data);
 }
 
+/* ---- Memory ---- */
+
+typedef struct failing { fid_allocator inner; size_t left; } failing;
+
+static void *resize_failing(void *self, void *memory, size_t old_size, size_t new_size) {
+    failing *f = self;
+    if (new_size && !f->left) return NULL;
+    if (new_size) f->left--;
+    return f->inner.resize(f->inner.self, memory, old_size, new_size);
+}
+
+static void short_memory_is_an_error(void **state) {
+    (void)state;
+    for (size_t allowed = 0;; allowed++) {
+        failing f = {fid_environment_default(NULL).allocator, allowed};
+        fidc_program *program = NULL;
+        fid_status status = fidc_program_create((fid_allocator){resize_failing, &f}, NULL, &fid_builtin_ops, &program);
+        if (status == FID_OK) status = fidc_archive_read(program, FID_SOURCE_DIR "/tests/archives/deflated.pt2", "forward");
+        fidc_program_destroy(program);
+        if (status == FID_OK) break;
+        assert_int_equal(status, FID_OUT_OF_MEMORY);
+        assert_true(allowed < 1000);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_layout_gives_the_same_program),
@@ -345,6 +370,7 @@ int main(void) {
         cmocka_unit_test(a_cut_file_is_refused),
         cmocka_unit_test(a_damaged_weight_is_refused),
         cmocka_unit_test(altered_bytes_do_no_harm),
+        cmocka_unit_test(short_memory_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
