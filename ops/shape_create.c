@@ -170,19 +170,31 @@ static fid_status arange_count(const fid_call *call, const fid_arange *range, in
     return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: no sequence leads from %g to %g with step %g", call->name, start, end, step);
 }
 
-fid_status fid_arange_of(const fid_call *call, uint32_t numbers, fid_arange *out) {
+static bool is_whole(const fid_value *value) { return value->tag != FID_TAG_DOUBLE; }
+
+static void read_arange(const fid_call *call, uint32_t numbers, fid_arange *out) {
     out->start = numbers == 1 ? fid_int_value(0) : *call->args[0];
     out->end = *call->args[numbers == 1 ? 0 : 1];
     out->step = numbers == 3 ? *call->args[2] : fid_int_value(1);
-    out->whole = out->start.tag != FID_TAG_DOUBLE && out->end.tag != FID_TAG_DOUBLE && out->step.tag != FID_TAG_DOUBLE;
+    out->whole = is_whole(&out->start) && is_whole(&out->end) && is_whole(&out->step);
+}
+
+fid_dtype fid_arange_dtype(const fid_call *call, uint32_t numbers) {
+    fid_arange range;
+    read_arange(call, numbers, &range);
+    return fid_option_dtype(call, numbers, numbers + 4, range.whole ? FID_INT64 : FID_FLOAT32);
+}
+
+fid_status fid_arange_of(const fid_call *call, uint32_t numbers, fid_arange *out) {
+    read_arange(call, numbers, out);
+    out->whole = out->whole || fid_arange_dtype(call, numbers) == FID_INT64;
     return arange_count(call, out, &out->count);
 }
 
 static fid_status shape_arange(const fid_call *call, uint32_t numbers, fid_meta *out) {
     fid_arange range;
     FID_TRY(fid_arange_of(call, numbers, &range));
-    fid_dtype dtype = fid_option_dtype(call, numbers, numbers + 4, range.whole ? FID_INT64 : FID_FLOAT32);
-    return set_sizes(call, out, dtype, &range.count, 1);
+    return set_sizes(call, out, fid_arange_dtype(call, numbers), &range.count, 1);
 }
 
 fid_status fid_shape_arange(const fid_call *call, fid_meta *outs, size_t out_count) {

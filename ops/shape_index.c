@@ -8,7 +8,7 @@
 static const fid_tensor *self_of(const fid_call *call) { return fid_arg_tensor(call, 0); }
 
 static fid_status need_index_dtype(const fid_call *call, const fid_tensor *index) {
-    if (index->dtype == FID_INT64 || index->dtype == FID_INT32) return FID_OK;
+    if (index->dtype == FID_INT64 || index->dtype == FID_INT32 || fid_tensor_numel(index) == 0) return FID_OK;
     return fid_fail(call->sink, FID_INVALID_TYPE, "%s: the index has dtype %s, expected int64 or int32", call->name,
                     fid_dtype_name((fid_dtype)index->dtype));
 }
@@ -19,6 +19,7 @@ fid_status fid_shape_index(const fid_call *call, fid_meta *outs, size_t out_coun
     (void)out_count;
     fid_indexing indexing;
     FID_TRY(fid_indexing_of(call, 1, NULL, &indexing));
+    for (size_t i = 0; i < indexing.count; i++) outs->bound = outs->bound || indexing.entries[i].mask;
     return fid_indexing_result(call, &indexing, outs);
 }
 
@@ -279,5 +280,6 @@ fid_status fid_shape_unique2(const fid_call *call, fid_meta *outs, size_t out_co
 /* self, return_inverse, return_counts, dim? */
 fid_status fid_shape_unique_consecutive(const fid_call *call, fid_meta *outs, size_t out_count) {
     (void)out_count;
-    return shape_unique(self_of(call), fid_arg_bool(call, 1), fid_arg_bool(call, 2), outs);
+    bool all = !fid_arg_is_none(call, 3) && fid_arg_int(call, 3) != 0; /* then PyTorch gives both, asked for or not */
+    return shape_unique(self_of(call), all || fid_arg_bool(call, 1), all || fid_arg_bool(call, 2), outs);
 }

@@ -72,7 +72,8 @@ static fid_status run_unique_consecutive(fid_call *call) {
         return fid_fail(call->sink, FID_NOT_SUPPORTED, "%s: only tensors of one dimension can be compared along a dimension",
                         call->name);
     }
-    return find_groups(call, false, fid_arg_bool(call, 1), fid_arg_bool(call, 2));
+    bool all = !fid_arg_is_none(call, 3) && fid_arg_int(call, 3) != 0; /* then PyTorch gives both, asked for or not */
+    return find_groups(call, false, all || fid_arg_bool(call, 1), all || fid_arg_bool(call, 2));
 }
 
 static size_t unique_bytes(const fid_call *call) { return 2 * fid_tensor_numel(fid_arg_tensor(call, 0)) * sizeof(fidk_ranked) + 1; }

@@ -48,6 +48,9 @@ def sequences(c):
         c.call("arange", end)
     c.call("arange", 5, dtype=torch.float32)
     c.call("arange", 4, dtype=torch.bfloat16)
+    c.call("arange", 3.1, dtype=torch.int64)
+    c.call("arange", 3.1, dtype=torch.int32)
+    c.call("arange.start_step", 2.1, -2.9, -1.0, dtype=torch.int64)
     c.error("arange", -1)
     for start, end, step in ((1, 6, 2), (5, 0, -2), (0, 1, 0.25), (1.5, 1.5, 1), (-3, 4, 3), (2**40, 2**40 + 3, 1), (1, 2, 0.3)):
         c.call("arange.start_step", start, end, step)

@@ -158,6 +158,10 @@ def index(c):
     c.call("index_put", x, [c.tensor((4, 3), torch.bool)], c.tensor(()))
     c.call("index_put", c.tensor((2, 2)), [torch.zeros(2, 2, dtype=torch.bool)], c.tensor(()))
     c.call("index_put", x, [mask, None, ids(0, 1, 4)], c.tensor((3, 3)), True)
+    for indices in ([mask], [None, c.tensor((3,), torch.bool)], [c.tensor((4, 3), torch.bool)], [mask, None, ids(0, 1, 4)],
+                    [torch.zeros(4, dtype=torch.bool)], [mask.to(torch.uint8), ids(2)], [None, c.tensor((3, 5), torch.bool)]):
+        c.call("index.Tensor", x, indices)
+    c.error("index.Tensor", x, [mask, ids(0, 1)])
     c.error("index_put", x, [ids(5)], c.tensor(()))
     c.error("index_put", x, [ids(1)], c.tensor((2, 3, 4)))
 
@@ -178,6 +182,7 @@ def one_index(c):
     c.call("gather", x, -1, torch.zeros(4, 0, dtype=torch.int64))
     c.call("gather", c.tensor(()), 0, torch.tensor(0))
     c.call("gather", c.tensor((3,)), 0, torch.tensor(2))
+    c.call("gather", c.tensor((3,)), 0, torch.zeros(2, 0, dtype=torch.uint8))
     c.error("gather", x, 1, torch.tensor([[3]]))
     c.error("gather", x, 0, torch.zeros(1, 4, dtype=torch.int64))
     c.error("gather", x, 0, ids(0))
@@ -288,6 +293,8 @@ def order(c):
         for inverse, counts in ((False, False), (True, True)):
             c.call("_unique2", x, True, inverse, counts)
             c.call("unique_consecutive", x, inverse, counts)
+    c.call("unique_consecutive", ids(5, 5, 3, 5), False, False, 0)
+    c.call("unique_consecutive", ids(5, 5, 3, 5), False, False, -1)
 
 
 def cases(c):
