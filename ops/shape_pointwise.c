@@ -61,7 +61,15 @@ SHAPE(abs, like_self(call, magnitude_dtype(self_dtype(call)), outs))
 SHAPE(binary_arithmetic, broadcast_args(call, 0, 2, fid_result_type(call, 0, 2), outs))
 SHAPE(binary_float, broadcast_args(call, 0, 2, fid_dtype_to_float(fid_result_type(call, 0, 2)), outs))
 SHAPE(binary_bool, broadcast_args(call, 0, 2, FID_BOOL, outs))
-SHAPE(ternary_arithmetic, broadcast_args(call, 0, 3, fid_result_type(call, 0, 3), outs))
+/* clamp has optional operands, of which one must be there. */
+fid_status fid_shape_ternary_arithmetic(const fid_call *call, fid_meta *outs, size_t out_count) {
+    (void)out_count;
+    if (fid_arg_is_none(call, 1) && fid_arg_is_none(call, 2)) {
+        return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: give min, max or both", call->name);
+    }
+    return broadcast_args(call, 0, 3, fid_result_type(call, 0, 3), outs);
+}
+
 SHAPE(lerp, broadcast_args(call, 0, 3, self_dtype(call), outs))
 
 /* Without a rounding mode (argument 2) a quotient is a float. */

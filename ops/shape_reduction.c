@@ -218,11 +218,3 @@ SHAPE(softmax_dtype)
     FID_TRY(need_float(call, dtype_or(call, 2, self_dtype(call))));
     return along(call, dtype_or(call, 2, self_dtype(call)), outs);
 }
-
-/* ---- Losses: argument 2 is the reduction, 0 none, 1 mean, 2 sum ---- */
-
-SHAPE(pointwise_loss)
-    FID_TRY(fid_shape_binary_arithmetic(call, outs, 1));
-    if (fid_arg_int(call, 2) != 0) fid_meta_set(outs, (fid_dtype)outs->dtype, NULL, 0);
-    return FID_OK;
-}

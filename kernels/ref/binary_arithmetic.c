@@ -200,14 +200,6 @@ FIDK_KERNEL(fmin, fidk_binary(call, smaller_number))
 
 /* ---- Float functions of two operands ---- */
 
-#define FLOAT_BINARY(id, expression)                                                                                   \
-    static fidk_element value_##id(const fidk_element *in, fidk_elementwise *e) {                                      \
-        double a = in[0].d, b = in[1].d;                                                                               \
-        (void)e;                                                                                                       \
-        return fidk_real(expression);                                                                                  \
-    }                                                                                                                  \
-    FIDK_KERNEL(id, fidk_binary_float(call, value_##id))
-
 static double log_add(double a, double b, double unit) { /* unit: the logarithm of the base */
     if (isinf(a) && a == b) return a;
     return (a > b ? a : b) + log1p(exp(-fabs(a - b) * unit)) / unit;
@@ -216,16 +208,16 @@ static double log_add(double a, double b, double unit) { /* unit: the logarithm 
 static double x_times_log(double x, double y) { return isnan(y) ? y : x == 0 ? 0 : x * log(y); }
 static double x_times_log1p(double x, double y) { return isnan(y) ? y : x == 0 ? 0 : x * log1p(y); }
 
-FLOAT_BINARY(atan2, atan2(a, b))
-FLOAT_BINARY(hypot, hypot(a, b))
-FLOAT_BINARY(copysign_Tensor, copysign(a, b))
-FLOAT_BINARY(copysign_Scalar, copysign(a, b))
-FLOAT_BINARY(logaddexp, log_add(a, b, 1))
-FLOAT_BINARY(logaddexp2, log_add(a, b, 0.693147180559945309417))
-FLOAT_BINARY(xlogy_Tensor, x_times_log(a, b))
-FLOAT_BINARY(xlogy_Scalar_Self, x_times_log(a, b))
-FLOAT_BINARY(xlogy_Scalar_Other, x_times_log(a, b))
-FLOAT_BINARY(special_xlog1py, x_times_log1p(a, b))
+FIDK_FLOAT_BINARY(atan2, atan2(a, b))
+FIDK_FLOAT_BINARY(hypot, hypot(a, b))
+FIDK_FLOAT_BINARY(copysign_Tensor, copysign(a, b))
+FIDK_FLOAT_BINARY(copysign_Scalar, copysign(a, b))
+FIDK_FLOAT_BINARY(logaddexp, log_add(a, b, 1))
+FIDK_FLOAT_BINARY(logaddexp2, log_add(a, b, 0.693147180559945309417))
+FIDK_FLOAT_BINARY(xlogy_Tensor, x_times_log(a, b))
+FIDK_FLOAT_BINARY(xlogy_Scalar_Self, x_times_log(a, b))
+FIDK_FLOAT_BINARY(xlogy_Scalar_Other, x_times_log(a, b))
+FIDK_FLOAT_BINARY(special_xlog1py, x_times_log1p(a, b))
 
 static fidk_element step(const fidk_element *in, fidk_elementwise *e) {
     if (e->form == FIDK_REAL) return in[0].d == 0 ? in[1] : fidk_real(in[0].d > 0);

@@ -62,4 +62,21 @@ static inline bool fidk_int_less(fid_dtype dtype, int64_t a, int64_t b) {
     static fid_status run_##id(fid_call *call) { return call_expression; }                                             \
     const fid_kernel fid_ref_##id = {.run = run_##id};
 
+/* Defines fid_ref_ID, a float function of one operand x or of two, a and b, given as an expression. */
+#define FIDK_FLOAT_UNARY(id, expression)                                                                               \
+    static fidk_element value_##id(const fidk_element *in, fidk_elementwise *e) {                                      \
+        double x = in[0].d;                                                                                            \
+        (void)e;                                                                                                       \
+        return fidk_real(expression);                                                                                  \
+    }                                                                                                                  \
+    FIDK_KERNEL(id, fidk_unary_float(call, value_##id))
+
+#define FIDK_FLOAT_BINARY(id, expression)                                                                              \
+    static fidk_element value_##id(const fidk_element *in, fidk_elementwise *e) {                                      \
+        double a = in[0].d, b = in[1].d;                                                                               \
+        (void)e;                                                                                                       \
+        return fidk_real(expression);                                                                                  \
+    }                                                                                                                  \
+    FIDK_KERNEL(id, fidk_binary_float(call, value_##id))
+
 #endif

@@ -61,9 +61,22 @@ static fidk_element product(const fidk_reduction *r) {
     return total;
 }
 
+static fidk_element mean_without_nan(const fidk_reduction *r) {
+    double total = 0, count = 0;
+    fidk_walk inner = r->inner;
+    FIDK_WALK(&inner) {
+        double x = fidk_reduction_get(r, &inner).d;
+        if (isnan(x)) continue;
+        total += x;
+        count++;
+    }
+    return fidk_real(total / count);
+}
+
 FIDK_KERNEL(sum, reduce(call, FID_NO_ARG, FID_NO_ARG, fid_sum_dtype(call, 1), sum))
 FIDK_KERNEL(sum_dim_IntList, reduce(call, 1, 2, fid_sum_dtype(call, 3), sum))
 FIDK_KERNEL(nansum, reduce(call, 1, 2, fid_sum_dtype(call, 3), sum_without_nan))
+FIDK_KERNEL(nanmean, reduce(call, 1, 2, dtype_or_self(call, 3), mean_without_nan))
 FIDK_KERNEL(mean, reduce(call, FID_NO_ARG, FID_NO_ARG, dtype_or_self(call, 1), mean))
 FIDK_KERNEL(mean_dim, reduce(call, 1, 2, dtype_or_self(call, 3), mean))
 FIDK_KERNEL(prod, reduce(call, FID_NO_ARG, FID_NO_ARG, fid_sum_dtype(call, 1), product))
@@ -100,6 +113,26 @@ FIDK_KERNEL(all_dim, count(call, 1, 2, all))
 FIDK_KERNEL(all_dims, count(call, 1 | FID_LITERAL_DIMS, 2, all))
 FIDK_KERNEL(count_nonzero, count(call, 1, FID_NO_ARG, count_nonzero))
 FIDK_KERNEL(count_nonzero_dim_IntList, count(call, 1, FID_NO_ARG, count_nonzero))
+
+/* ---- Exclusive or of all bits, floats as double ---- */
+
+static fidk_element mixed_bits(const fidk_reduction *r) {
+    uint64_t total = 0;
+    fidk_walk inner = r->inner;
+    FIDK_WALK(&inner) {
+        fidk_element x = fidk_reduction_get(r, &inner);
+        uint64_t bits = (uint64_t)x.i;
+        if (r->form == FIDK_REAL) memcpy(&bits, &x.d, sizeof bits);
+        total ^= bits;
+    }
+    return fidk_int((int64_t)total);
+}
+
+static fid_status run_hash_tensor(fid_call *call) {
+    if (fid_arg_int(call, 3) != 0) return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: the only mode is 0", call->name);
+    return count(call, 1, 2, mixed_bits);
+}
+const fid_kernel fid_ref_hash_tensor = {.run = run_hash_tensor};
 
 /* ---- Extremes: NaN wins, the first of equals counts ---- */
 
@@ -253,31 +286,21 @@ FIDK_KERNEL(norm_Scalar, norm_of(call, FID_NO_ARG, FID_NO_ARG, self_dtype(call))
 FIDK_KERNEL(norm_ScalarOpt_dim, norm_of(call, 2, 3, self_dtype(call)))
 FIDK_KERNEL(norm_ScalarOpt_dim_dtype, norm_of(call, 2, 3, dtype_or_self(call, 4)))
 
-/* ---- Mean squared error: reduction 0 none, 1 mean, 2 sum ---- */
+/* ---- Summed until the shape is `size`, which would broadcast to the input's ---- */
 
-static fidk_element squared_difference(const fidk_element *in, fidk_elementwise *e) {
-    double difference = fidk_round_to(fidk_wide(e->compute), in[0].d - in[1].d);
-    return fidk_real(difference * difference);
-}
-
-static fid_status run_mse_loss(fid_call *call) {
-    const fid_tensor *self = fid_arg_tensor(call, 0), *target = fid_arg_tensor(call, 1), *out = fid_out_tensor(call, 0);
-    int64_t reduction = fid_arg_int(call, 2);
-    if (reduction == 0) return fidk_binary(call, squared_difference);
-    fid_meta both = fid_meta_of(self);
-    FID_TRY(fid_meta_broadcast(call, &both, target));
-    double total = 0;
-    fidk_walk walk;
-    fidk_walk_begin(&walk, both.sizes, both.rank);
-    double n = (double)walk.left;
-    fidk_walk_add(&walk, self);
-    fidk_walk_add(&walk, target);
-    FIDK_WALK(&walk) {
-        double difference = fidk_get_real(self, walk.at[0]) - fidk_get_real(target, walk.at[1]);
-        total += difference * difference;
-    }
-    fidk_set_real(out, 0, reduction == 1 ? total / n : total);
+static fid_status run_sum_to_size(fid_call *call) {
+    const fid_tensor *self = fid_arg_tensor(call, 0), *out = fid_out_tensor(call, 0);
+    size_t added = self->rank - out->rank;
+    fidk_reduction r = {.call = call, .in = self, .as = self_dtype(call), .form = fidk_form_of(self_dtype(call))};
+    int64_t sizes[FID_MAX_RANK], strides[FID_MAX_RANK] = {0};
+    for (size_t d = 0; d < self->rank; d++) sizes[d] = d >= added && out->sizes[d - added] == self->sizes[d] ? 1 : self->sizes[d];
+    fidk_walk_begin(&r.inner, sizes, self->rank);
+    fidk_walk_add_strides(&r.inner, self->strides);
+    for (size_t d = 0; d < out->rank; d++) strides[d] = sizes[d + added] == 1 ? self->strides[d + added] : 0;
+    fidk_walk_begin(&r.outer, out->sizes, out->rank);
+    fidk_walk_add_strides(&r.outer, strides);
+    fidk_walk_add_strides(&r.outer, out->strides);
+    fidk_reduction_run(&r, 0, widest(r.form), sum);
     return FID_OK;
 }
-
-const fid_kernel fid_ref_mse_loss = {.run = run_mse_loss};
+const fid_kernel fid_ref_sum_to_size = {.run = run_sum_to_size};

@@ -44,7 +44,6 @@ static fidk_element clamp_both(const fidk_element *in, fidk_elementwise *e) { re
 
 static fid_status clamp_optional(fid_call *call) {
     bool low = !fid_arg_is_none(call, 1), high = !fid_arg_is_none(call, 2);
-    if (!low && !high) return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: give min, max or both", call->name);
     fidk_elementwise e = fidk_elementwise_begin(call, fid_result_type(call, 0, 3));
     fidk_operand_add(&e, 0, e.compute);
     if (low) fidk_operand_add(&e, 1, e.compute);

@@ -1,4 +1,4 @@
-/* Reference kernels of special functions: error functions, gamma functions, Bessel functions, the normal distribution. */
+/* Reference kernels of the error function and the normal distribution. */
 #include "kernels/ref/elementwise.h"
 
 #define PI 3.14159265358979323846
@@ -46,80 +46,16 @@ static double erf_inverse(double y) {
     return x;
 }
 
-/* ---- Gamma ---- */
-
-/* Reflection for negative x, recurrence up to 10, then the asymptotic series. */
-static double digamma_of(double x) {
-    if (x == 0) return copysign(INFINITY, -x);
-    double result = 0;
-    if (x < 0) {
-        if (x == floor(x)) return NAN;
-        result = -PI / tan(PI * fmod(x, 1));
-        x = 1 - x;
-    }
-    for (; x < 10; x++) result -= 1 / x;
-    double t = 1 / (x * x);
-    double series = t * (1.0 / 12 - t * (1.0 / 120 - t * (1.0 / 252 - t * (1.0 / 240 - t * (1.0 / 132 - t * 691.0 / 32760)))));
-    return result + log(x) - 0.5 / x - series;
-}
-
-/* ---- Modified Bessel functions of the first kind, orders 0 and 1, times exp(-|x|) ---- */
-
-static double bessel_small(double x, int order) {
-    double quarter = x * x / 4, term = order ? x / 2 : 1, sum = 0;
-    for (int k = 1; term > sum * 1e-17; k++) {
-        sum += term;
-        term *= quarter / ((double)k * (k + order));
-    }
-    return sum * exp(-x);
-}
-
-static double bessel_large(double x, int order) {
-    double mu = 4.0 * order * order, term = 1, sum = 0;
-    for (int k = 1; k < 20; k++) {
-        sum += term;
-        term *= -(mu - (2.0 * k - 1) * (2.0 * k - 1)) / (8 * k * x);
-    }
-    return sum / sqrt(2 * PI * x);
-}
-
-static double bessel_scaled(double x, int order) {
-    double size = fabs(x);
-    if (isnan(x)) return x;
-    double value = size == 0 ? !order : isinf(size) ? 0 : size < 40 ? bessel_small(size, order) : bessel_large(size, order);
-    return order && x < 0 ? -value : value;
-}
-
-static double bessel(double x, int order) {
-    if (isinf(x)) return order ? x : INFINITY;
-    return bessel_scaled(x, order) * exp(fabs(x));
-}
-
 static double entropy(double x) {
     if (isnan(x)) return x;
     return x > 0 ? -x * log(x) : x == 0 ? 0 : -INFINITY;
 }
 
-#define SPECIAL(id, expression)                                                                                        \
-    static fidk_element value_##id(const fidk_element *in, fidk_elementwise *e) {                                      \
-        double x = in[0].d;                                                                                            \
-        (void)e;                                                                                                       \
-        return fidk_real(expression);                                                                                  \
-    }                                                                                                                  \
-    FIDK_KERNEL(id, fidk_unary_float(call, value_##id))
-
-SPECIAL(erf, erf(x))
-SPECIAL(erfc, erfc(x))
-SPECIAL(erfinv, erf_inverse(x))
-SPECIAL(lgamma, lgamma(x))
-SPECIAL(digamma, digamma_of(x))
-SPECIAL(special_entr, entropy(x))
-SPECIAL(i0, bessel(x, 0))
-SPECIAL(special_i0, bessel(x, 0))
-SPECIAL(special_i0e, bessel_scaled(x, 0))
-SPECIAL(special_i1, bessel(x, 1))
-SPECIAL(special_i1e, bessel_scaled(x, 1))
-SPECIAL(special_ndtr, normal_cdf(x))
-SPECIAL(special_ndtri, normal_quantile(x))
-SPECIAL(special_log_ndtr, log_normal_cdf(x))
-SPECIAL(special_erfcx, scaled_erfc(x))
+FIDK_FLOAT_UNARY(erf, erf(x))
+FIDK_FLOAT_UNARY(erfc, erfc(x))
+FIDK_FLOAT_UNARY(erfinv, erf_inverse(x))
+FIDK_FLOAT_UNARY(special_entr, entropy(x))
+FIDK_FLOAT_UNARY(special_ndtr, normal_cdf(x))
+FIDK_FLOAT_UNARY(special_ndtri, normal_quantile(x))
+FIDK_FLOAT_UNARY(special_log_ndtr, log_normal_cdf(x))
+FIDK_FLOAT_UNARY(special_erfcx, scaled_erfc(x))

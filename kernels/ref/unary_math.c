@@ -90,40 +90,32 @@ const fid_kernel fid_ref_round_decimals = {.run = run_round_decimals};
 
 /* ---- Float functions: integers become float32 ---- */
 
-#define FLOAT_UNARY(id, expression)                                                                                    \
-    static fidk_element value_##id(const fidk_element *in, fidk_elementwise *e) {                                      \
-        double x = in[0].d;                                                                                            \
-        (void)e;                                                                                                       \
-        return fidk_real(expression);                                                                                  \
-    }                                                                                                                  \
-    FIDK_KERNEL(id, fidk_unary_float(call, value_##id))
-
-FLOAT_UNARY(sqrt, sqrt(x))
-FLOAT_UNARY(rsqrt, 1 / sqrt(x))
-FLOAT_UNARY(reciprocal, 1 / x)
-FLOAT_UNARY(exp, exp(x))
-FLOAT_UNARY(exp2, exp2(x))
-FLOAT_UNARY(expm1, expm1(x))
-FLOAT_UNARY(log, log(x))
-FLOAT_UNARY(log2, log2(x))
-FLOAT_UNARY(log10, log10(x))
-FLOAT_UNARY(log1p, log1p(x))
-FLOAT_UNARY(sin, sin(x))
-FLOAT_UNARY(cos, cos(x))
-FLOAT_UNARY(tan, tan(x))
-FLOAT_UNARY(asin, asin(x))
-FLOAT_UNARY(acos, acos(x))
-FLOAT_UNARY(atan, atan(x))
-FLOAT_UNARY(sinh, sinh(x))
-FLOAT_UNARY(cosh, cosh(x))
-FLOAT_UNARY(tanh, tanh(x))
-FLOAT_UNARY(asinh, asinh(x))
-FLOAT_UNARY(acosh, acosh(x))
-FLOAT_UNARY(atanh, atanh(x))
-FLOAT_UNARY(sigmoid, 1 / (1 + exp(-x)))
-FLOAT_UNARY(sinc, x == 0 ? 1 : sin(PI * x) / (PI * x))
-FLOAT_UNARY(deg2rad, x * (PI / 180))
-FLOAT_UNARY(rad2deg, x * (180 / PI))
+FIDK_FLOAT_UNARY(sqrt, sqrt(x))
+FIDK_FLOAT_UNARY(rsqrt, 1 / sqrt(x))
+FIDK_FLOAT_UNARY(reciprocal, 1 / x)
+FIDK_FLOAT_UNARY(exp, exp(x))
+FIDK_FLOAT_UNARY(exp2, exp2(x))
+FIDK_FLOAT_UNARY(expm1, expm1(x))
+FIDK_FLOAT_UNARY(log, log(x))
+FIDK_FLOAT_UNARY(log2, log2(x))
+FIDK_FLOAT_UNARY(log10, log10(x))
+FIDK_FLOAT_UNARY(log1p, log1p(x))
+FIDK_FLOAT_UNARY(sin, sin(x))
+FIDK_FLOAT_UNARY(cos, cos(x))
+FIDK_FLOAT_UNARY(tan, tan(x))
+FIDK_FLOAT_UNARY(asin, asin(x))
+FIDK_FLOAT_UNARY(acos, acos(x))
+FIDK_FLOAT_UNARY(atan, atan(x))
+FIDK_FLOAT_UNARY(sinh, sinh(x))
+FIDK_FLOAT_UNARY(cosh, cosh(x))
+FIDK_FLOAT_UNARY(tanh, tanh(x))
+FIDK_FLOAT_UNARY(asinh, asinh(x))
+FIDK_FLOAT_UNARY(acosh, acosh(x))
+FIDK_FLOAT_UNARY(atanh, atanh(x))
+FIDK_FLOAT_UNARY(sigmoid, 1 / (1 + exp(-x)))
+FIDK_FLOAT_UNARY(sinc, x == 0 ? 1 : sin(PI * x) / (PI * x))
+FIDK_FLOAT_UNARY(deg2rad, x * (PI / 180))
+FIDK_FLOAT_UNARY(rad2deg, x * (180 / PI))
 
 static fidk_element log_odds(const fidk_element *in, fidk_elementwise *e) {
     double x = in[0].d, low = e->extra[0].d, high = 1 - low;
