@@ -95,10 +95,11 @@ static void fill_bag(bags *b, int64_t bag) {
     fidk_store_row(b->out, bag * b->out->strides[0], b->out->strides[1], width, b->sum);
 }
 
-/* The bookkeeping as PyTorch leaves it, as far as its size lets it be known. */
+/* The bookkeeping as PyTorch leaves it: a sum needs none for its backward pass and gets zeros. */
 static void store_bookkeeping(fid_call *call, const bags *b) {
     const fid_tensor *bag_of = fid_out_tensor(call, 1), *sizes = fid_out_tensor(call, 2), *largest = fid_out_tensor(call, 3);
     if (fid_tensor_numel(bag_of)) fidk_dense_store_int(bag_of, b->bag_of);
+    for (int64_t i = 0; b->mode == BAG_SUM && i < b->count; i++) b->sizes[i] = 0;
     fidk_dense_store_int(sizes, b->sizes);
     fidk_dense_store_int(largest, b->mode == BAG_MAX ? b->largest : b->sizes);
 }
