@@ -1,0 +1,121 @@
+"""Rarer operators: special functions, functions of numbers, element losses."""
+
+import torch
+
+NAN, INF = float("nan"), float("inf")
+POLYNOMIALS = ["chebyshev_polynomial_t", "chebyshev_polynomial_u", "chebyshev_polynomial_v", "chebyshev_polynomial_w",
+               "shifted_chebyshev_polynomial_t", "shifted_chebyshev_polynomial_u", "shifted_chebyshev_polynomial_v",
+               "shifted_chebyshev_polynomial_w", "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l",
+               "legendre_polynomial_p"]
+
+
+def functions(c):
+    loose = (2e-5, 2e-6)  # PyTorch's float32 versions are that good
+    c.comment("gamma functions")
+    for dtype in (torch.float32, torch.float64):
+        c.call("special_zeta", c.tensor((2, 3), dtype, 1.1, 6), c.tensor((3,), dtype, 0.2, 9), tol=loose)
+        c.call("special_zeta", torch.tensor([1.0, 0.5, 2, 2, 2.5, 3]).to(dtype), torch.tensor([2.0, 2, -1, -1.5, -1.5, 0.5]).to(dtype), tol=loose)
+        for name in ("igamma", "igammac"):
+            c.call(name, c.tensor((2, 3), dtype, 0.2, 9), c.tensor((3,), dtype, 0, 9), tol=loose)
+            c.call(name, torch.tensor([0.0, 0, 1, 1, 2, INF, 1, -1, NAN]).to(dtype), torch.tensor([0.0, 1, 0, 2, 3, 1, INF, 1, 1]).to(dtype), tol=loose)
+        for n in range(4):
+            c.call("polygamma", n, c.tensor((5,), dtype, 0.3, 9), tol=loose)
+            c.call("polygamma", n, torch.tensor([-0.5, -1.75, 2.25]).to(dtype), tol=loose)
+        c.call("mvlgamma", c.tensor((5,), dtype, 2, 9), 3)
+    c.call("polygamma", 1, torch.tensor([1, 2]), tol=loose)
+    c.call("special_zeta.self_scalar", 2, c.tensor((3,), torch.float64, 1, 4))
+    c.call("special_zeta.other_scalar", c.tensor((3,), torch.float64, 2, 4), 1)
+    c.comment("Bessel and Airy functions")
+    for name in ("bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "modified_bessel_i0", "modified_bessel_i1", "modified_bessel_k0",
+                 "modified_bessel_k1", "scaled_modified_bessel_k0", "scaled_modified_bessel_k1", "spherical_bessel_j0", "airy_ai"):
+        for dtype in (torch.float32, torch.float64):
+            c.call("special_" + name, torch.tensor([0.1, 0.5, 1.0, 2.5, 7.0, 8.5, 15.0]).to(dtype), tol=loose)
+            if name[:9] not in ("bessel_y0", "bessel_y1"):
+                c.call("special_" + name, torch.tensor([0.0, -0.5, -3.0, -7.0, -12.0, NAN]).to(dtype), tol=loose)
+        c.call("special_" + name, c.tensor((3,), torch.int32, 1, 5), tol=loose)
+    c.comment("polynomials")
+    for name in POLYNOMIALS:
+        name = "special_" + name
+        c.call(name, torch.tensor([0.5, 1.0, -1.0, 2.0, 0.3, 0.3, 0.3, 2.0]), torch.tensor([2.0, 3, 3, 3, -1, 0, 1, 1.9]), tol=loose)
+        c.call(name + ".n_scalar", c.tensor((4,), torch.float64, -1, 1), 5)
+        c.call(name + ".x_scalar", 0.25, torch.tensor([0.0, 1, 2, 3, 4]), tol=loose)
+
+
+def numbers(c):
+    c.comment("numbers")
+    for dtype in (torch.int64, torch.int32, torch.int8, torch.uint8):
+        low = 0 if dtype == torch.uint8 else -10
+        c.call("gcd", c.tensor((2, 4), dtype, low, 12), c.tensor((4,), dtype, low, 12))
+        c.call("lcm", c.tensor((2, 4), dtype, low, 10), c.tensor((4,), dtype, low, 10))
+    for dtype in (torch.float32, torch.float64, torch.bfloat16):
+        c.call("nextafter", torch.tensor([1.0, 0.0, 0.0, INF, 1.0, -1.0, NAN]).to(dtype), torch.tensor([2.0, -1, 1, 0, 1, -3, 0]).to(dtype))
+    for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
+        c.call("frexp.Tensor", torch.tensor([1.5, -2.0, 0.0, INF, NAN, 100.25, 0.01]).to(dtype))
+        c.call("ldexp.Tensor", c.tensor((2, 3), dtype), c.tensor((3,), torch.int32, -3, 4))
+        c.call("angle", torch.tensor([-1.0, 0.0, 2.0, NAN]).to(dtype))
+        c.call("isclose", torch.tensor([1.0, 1.0, INF, NAN, 0.0]).to(dtype), torch.tensor([1.000001, 1.1, INF, NAN, 1e-9]).to(dtype))
+        c.call("isclose", torch.tensor([1.0, NAN]).to(dtype), torch.tensor([1.1, NAN]).to(dtype), 0.2, 0.0, True)
+    c.call("ldexp.Tensor", torch.tensor([1, 2]), torch.tensor([3, 4]))
+    c.call("isclose", torch.tensor([1, 5]), torch.tensor([1, 6]))
+    c.call("angle", torch.tensor([-1, 2]))
+    c.call("angle", torch.tensor([1j, -1 + 0j, 3 - 3j]))
+    c.call("isreal", torch.tensor([1j, -1 + 0j]))
+    c.call("isreal", torch.tensor([1, 2]))
+    c.call("float_power.Tensor_Tensor", c.tensor((3,), torch.float32, 1, 3), c.tensor((3,), torch.int32, 0, 4))
+    c.call("float_power.Tensor_Scalar", torch.tensor([1, 2, 3]), 2.5)
+    c.call("float_power.Scalar", 2, c.tensor((3,), torch.float16))
+    c.call("complex", c.tensor((2, 3)), c.tensor((3,)))
+    c.call("polar", c.tensor((3,), torch.float64), c.tensor((3,), torch.float64))
+
+
+def small(c):
+    c.comment("reductions and small linear algebra")
+    x = torch.tensor([[1.0, NAN, 3.0], [NAN, NAN, NAN]])
+    c.call("nanmean", x, [1])
+    c.call("nanmean", x[:1], None, True)
+    for dtype in (torch.float32, torch.bfloat16, torch.int32, torch.uint8, torch.bool):
+        c.call("hash_tensor", c.tensor((2, 3), dtype, 0, 9), [1])
+        c.call("sum_to_size", c.tensor((2, 3, 4), torch.float32), [3, 1])
+        c.call("trace", c.tensor((3, 4), dtype, 0, 9)) if dtype != torch.bool else None
+    c.call("hash_tensor", c.tensor((2, 3)))
+    c.error("sum_to_size", c.tensor((2, 3)), [2])
+    for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
+        c.call("addr", c.tensor((2, 3), dtype), c.tensor((2,), dtype), c.tensor((3,), dtype), tol=(2e-2, 1e-1) if dtype in (torch.bfloat16, torch.float16) else None)
+        for p in (0, 1, 2, INF):
+            c.call("dist", c.tensor((2, 3), dtype), c.tensor((3,), dtype), p, tol=(2e-2, 1e-2) if dtype in (torch.bfloat16, torch.float16) else None)
+            if p:
+                c.call("renorm", c.tensor((2, 3, 2), dtype), p, 1, 1.5, tol=(2e-2, 1e-2) if dtype in (torch.bfloat16, torch.float16) else None)
+    c.call("addr", torch.tensor([[NAN, 1.0]]), c.tensor((2,)), c.tensor((2,)), beta=0, alpha=2)
+    c.call("addr", c.tensor((2, 3), torch.int32), c.tensor((2,), torch.int32), c.tensor((3,), torch.int32), beta=2, alpha=3)
+    c.error("addr", c.tensor((2, 3)), c.tensor((3,)), c.tensor((3,)))
+
+
+def losses(c):
+    c.comment("losses")
+    for reduction in (0, 1, 2):
+        for dtype in (torch.float32, torch.float64):
+            x, t, half = c.tensor((2, 3), dtype), c.tensor((2, 3), dtype), c.tensor((2, 3), dtype, 0.05, 0.95)
+            sign = torch.where(t > 0, 1, -1).to(dtype)
+            c.call("mse_loss", x, t, reduction)
+            c.call("l1_loss", x, t, reduction)
+            c.call("smooth_l1_loss", x, t, reduction, 0.8)
+            c.call("smooth_l1_loss", x, t, reduction, 0.0)
+            c.call("huber_loss", x, t, reduction, 1.5)
+            c.call("binary_cross_entropy", half, c.tensor((2, 3), dtype, 0, 1), None, reduction)
+            c.call("binary_cross_entropy", half, (t > 0).to(dtype), c.tensor((3,), dtype, 0, 1), reduction)
+            c.call("binary_cross_entropy_with_logits", x, (t > 0).to(dtype), None, None, reduction)
+            c.call("binary_cross_entropy_with_logits", x, half, c.tensor((3,), dtype, 0, 1), c.tensor((3,), dtype, 0, 2), reduction)
+            c.call("kl_div", x, half, reduction)
+            c.call("kl_div", x, t, reduction, log_target=True)
+            c.call("soft_margin_loss", x, sign, reduction)
+            c.call("hinge_embedding_loss", x, sign, 0.7, reduction)
+            c.call("margin_ranking_loss", x, t, sign, 0.3, reduction)
+            c.call("poisson_nll_loss", x, half * 4, True, True, 1e-8, reduction)
+            c.call("poisson_nll_loss", half, half * 4, False, False, 1e-8, reduction)
+    c.call("binary_cross_entropy", torch.tensor([0.0, 1.0, 1.0]), torch.tensor([1.0, 0.0, 1.0]), None, 0)
+    c.call("l1_loss", c.tensor((0,)), c.tensor((0,)), 1)
+
+
+def cases(c):
+    for part in (functions, numbers, small, losses):
+        part(c)
