@@ -173,6 +173,21 @@ static void names_that_we_make_up_yield(void **state) {
     fidc_program_destroy(r.program);
 }
 
+static void methods_share_a_program_but_not_their_symbols(void **state) {
+    (void)state;
+    reading r;
+    read_archive(&r, "dynamic"); /* its s77 lies in [2, 16] */
+    graph_of(&r);
+    assert_int_equal(fidc_archive_read(r.program, FID_SOURCE_DIR "/tests/archives/scaled.pt2", "second"), FID_OK);
+    const fidc_expr *first = r.program->methods[0]->inputs[0]->sizes[0], *second = r.program->methods[1]->inputs[0]->sizes[0];
+    assert_ptr_not_equal(first, second);
+    assert_int_equal(first->high, 16);
+    assert_true(second->high == FIDC_UNBOUNDED);
+    assert_int_equal(fidc_expr_at(second, FIDC_AT_HINT), 5);
+    assert_int_equal(fidc_verify(r.program), FID_OK);
+    fidc_program_destroy(r.program);
+}
+
 /* ---- Inputs ---- */
 
 static void frozen_inputs_keep_their_places(void **state) {
@@ -362,6 +377,7 @@ int main(void) {
         cmocka_unit_test(a_channels_last_input_keeps_its_dim_order),
         cmocka_unit_test(a_region_without_gradients_is_inlined),
         cmocka_unit_test(names_that_we_make_up_yield),
+        cmocka_unit_test(methods_share_a_program_but_not_their_symbols),
         cmocka_unit_test(frozen_inputs_keep_their_places),
         cmocka_unit_test(nested_examples_are_flattened_along_the_tree),
         cmocka_unit_test(branches_are_graphs_of_their_node),

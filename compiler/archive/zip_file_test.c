@@ -23,7 +23,7 @@ static const char content[] = "fidibus!";
 typedef struct bytes { uint8_t at[400]; size_t size; } bytes;
 
 static void put(bytes *b, uint64_t number, size_t size) {
-    for (size_t i = 0; i < size; i++) b->at[b->size++] = (uint8_t)(number >> 8 * i);
+    for (size_t i = 0; i < size; i++, number = i < 8 ? number >> 8 : 0) b->at[b->size++] = (uint8_t)number;
 }
 
 static void put_text(bytes *b, const char *text, size_t size) {
