@@ -231,7 +231,14 @@ static fid_status softmax_by(fidc_rewriter *rw, fid_op_id op) {
 static fid_status softmax(fidc_rewriter *rw) { return softmax_by(rw, FID_OPID__softmax); }
 static fid_status log_softmax(fidc_rewriter *rw) { return softmax_by(rw, FID_OPID__log_softmax); }
 
+/* ---- Sampling ---- */
+
+static fid_status grid_sampler(fidc_rewriter *rw) {
+    return fidc_rw_rename(rw, fidc_rw_value(rw, 0)->rank == 5 ? FID_OPID_grid_sampler_3d : FID_OPID_grid_sampler_2d);
+}
+
 static const fidc_rule_row rows[] = {
+    {FID_OPID_grid_sampler, grid_sampler},
     {FID_OPID_conv1d, conv},
     {FID_OPID_conv2d, conv},
     {FID_OPID_conv3d, conv},

@@ -47,7 +47,7 @@ static fidc_value *rows_product(fidc_rewriter *rw, fidc_value *a, fidc_value *b)
 
 static fidc_value *product(fidc_rewriter *rw, fidc_value *a, fidc_value *b) {
     if (!a || !b) return NULL;
-    if (a->rank == 1) return fidc_rw_squeeze(rw, product(rw, fidc_rw_unsqueeze(rw, a, 0), b), -2);
+    if (a->rank == 1) return fidc_rw_squeeze(rw, product(rw, fidc_rw_unsqueeze(rw, a, 0), b), b->rank == 1 ? 0 : -2);
     if (b->rank == 1) return fidc_rw_squeeze(rw, product(rw, a, fidc_rw_unsqueeze(rw, b, 1)), -1);
     return b->rank == 2 ? rows_product(rw, a, b) : batched_product(rw, a, b);
 }

@@ -118,5 +118,8 @@ void fidc_rules_add_portable(fidc_rules *rules) {
     fidc_rules_add_portable_reduction(rules);
     fidc_rules_add_portable_product(rules);
     fidc_rules_add_portable_nn(rules);
+    fidc_rules_add_portable_image(rules);
+    fidc_rules_add_portable_pool(rules);
+    fidc_rules_add_portable_move(rules);
     fidc_rules_add_portable_rnn(rules);
 }

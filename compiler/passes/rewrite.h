@@ -117,6 +117,9 @@ void fidc_rules_add_portable_product(fidc_rules *rules);
 void fidc_rules_add_portable_pointwise(fidc_rules *rules);
 void fidc_rules_add_portable_reduction(fidc_rules *rules);
 void fidc_rules_add_portable_nn(fidc_rules *rules);
+void fidc_rules_add_portable_image(fidc_rules *rules);
+void fidc_rules_add_portable_pool(fidc_rules *rules);
+void fidc_rules_add_portable_move(fidc_rules *rules);
 void fidc_rules_add_portable_rnn(fidc_rules *rules);
 
 #endif

@@ -1,0 +1,291 @@
+/* Fusion for the cpu target, in three walks over each graph.
+ *
+ * 1. A batch norm behind a convolution of constant weight goes into weight and bias.
+ * 2. Convolutions become fid::convolution, with a zero padding before them inside.
+ * 3. An addition or an activation behind fid::convolution or a linear layer that nobody else reads goes into its epilogue. The fused
+ *    operator stands where the last of its parts stood, so that everything it reads is there. */
+#include <math.h>
+
+#include "compiler/passes/pack.h"
+#include "ops/activation.h"
+
+typedef struct fuser {
+    fidc_packer packer;
+    fidc_program *program;
+    fidc_graph *graph;
+} fuser;
+
+static fid_status no_memory(const fuser *f, const fidc_node *node) {
+    return fid_fail(f->program->sink, FID_OUT_OF_MEMORY, "cannot fuse %s", fidc_where(node));
+}
+
+/* The node that makes a value nobody else reads; NULL otherwise. */
+static fidc_node *sole_producer(const fidc_value *value) {
+    return value && value->origin == FIDC_FROM_NODE && value->uses == 1 && value->output_index == 0 ? value->producer : NULL;
+}
+
+static bool is_small_int(const fidc_arg *arg, int64_t number) { return arg->kind == FIDC_ARG_INT && arg->as.integer == number; }
+
+/* Puts `by` in the place of `consumer`, which read what `producer` makes; both go. */
+static void take_over(fidc_node *producer, fidc_node *consumer, fidc_node *by) {
+    uint32_t uses = consumer->outputs[0]->uses;
+    fidc_value_replace(consumer->outputs[0], by->outputs[0]);
+    by->outputs[0]->uses = uses;
+    by->scratch = consumer->scratch;
+    fidc_node_remove(consumer);
+    fidc_node_remove(producer);
+}
+
+/* ---- 1. Batch norm ---- */
+
+static const float *constant_floats(const fidc_arg *arg, int64_t count) {
+    const fidc_value *value = fidc_value_of(arg);
+    return fidc_is_packable(value) && value->rank == 1 && fidc_size(value, 0) == count ? value->constant->data : NULL;
+}
+
+/* A convolution whose weight and bias may be changed: constant, and small enough in groups to know each output channel's part. */
+static bool is_foldable(const fidc_node *node) {
+    if (!fidc_is(node, FID_OPID_convolution)) return false;
+    const fidc_value *bias = fidc_value_of(&node->args[2]);
+    return fidc_is_packable(fidc_value_of(&node->args[1])) && (!bias || fidc_is_packable(bias)) && node->args[6].kind == FIDC_ARG_BOOL &&
+           !node->args[6].as.integer;
+}
+
+typedef struct channel_scale {
+    const float *weight, *bias, *mean, *variance; /* weight and bias may be NULL: 1 and 0 */
+    double eps;
+} channel_scale;
+
+static double factor_of(const channel_scale *s, int64_t c) {
+    return (s->weight ? (double)s->weight[c] : 1) / sqrt((double)s->variance[c] + s->eps);
+}
+
+/* New constants for weight (out, ...) and bias (out): out = factor * (sum + bias - mean) + shift. */
+static bool scale_channels(fuser *f, const fidc_node *node, const channel_scale *s, fidc_value **out_weight, fidc_value **out_bias) {
+    const fidc_value *weight = fidc_value_of(&node->args[1]), *bias = fidc_value_of(&node->args[2]);
+    int64_t sizes[5], channels = fidc_size(weight, 0);
+    size_t bytes = weight->constant->bytes, row = channels ? bytes / sizeof(float) / (size_t)channels : 0;
+    float *scaled = fid_arena_allocate(&f->program->arena, bytes, FID_ALLOCATION_ALIGNMENT);
+    float *shifted = fid_arena_allocate(&f->program->arena, (size_t)channels * sizeof *shifted, FID_ALLOCATION_ALIGNMENT);
+    if (!scaled || !shifted) return false;
+    for (size_t i = 0; i < weight->rank; i++) sizes[i] = fidc_size(weight, i);
+    for (int64_t c = 0; c < channels; c++) {
+        double factor = factor_of(s, c), before = bias ? (double)((const float *)bias->constant->data)[c] : 0;
+        const float *from = (const float *)weight->constant->data + (size_t)c * row;
+        for (size_t i = 0; i < row; i++) scaled[(size_t)c * row + i] = (float)(from[i] * factor);
+        shifted[c] = (float)((before - (double)s->mean[c]) * factor + (s->bias ? (double)s->bias[c] : 0));
+    }
+    const char *name = fidc_text_format(f->program, "%s.scaled%u", weight->constant->name, f->graph->name_counter++);
+    *out_weight = name ? fidc_value_constant(f->graph, name, FID_FLOAT32, sizes, weight->rank, scaled, bytes) : NULL;
+    name = fidc_text_format(f->program, "%s.shift%u", weight->constant->name, f->graph->name_counter++);
+    *out_bias = name ? fidc_value_constant(f->graph, name, FID_FLOAT32, &channels, 1, shifted, (size_t)channels * sizeof *shifted) : NULL;
+    return *out_weight && *out_bias;
+}
+
+/* _native_batch_norm_legit_no_training(input, weight, bias, running_mean, running_var, momentum, eps) */
+static fid_status fold_norm(fuser *f, fidc_node *norm) {
+    if (!fidc_is(norm, FID_OPID__native_batch_norm_legit_no_training) || norm->outputs[1]->uses || norm->outputs[2]->uses) return FID_OK;
+    fidc_node *conv = sole_producer(fidc_value_of(&norm->args[0]));
+    if (!conv || !is_foldable(conv) || norm->args[6].kind != FIDC_ARG_DOUBLE) return FID_OK;
+    int64_t channels = fidc_size(fidc_value_of(&conv->args[1]), 0);
+    channel_scale s = {constant_floats(&norm->args[1], channels), constant_floats(&norm->args[2], channels),
+                       constant_floats(&norm->args[3], channels), constant_floats(&norm->args[4], channels), norm->args[6].as.number};
+    bool known = s.mean && s.variance && (s.weight || norm->args[1].kind == FIDC_ARG_NONE) && (s.bias || norm->args[2].kind == FIDC_ARG_NONE);
+    if (!known) return FID_OK;
+    fidc_arg args[9];
+    fidc_value *weight, *bias;
+    memcpy(args, conv->args, sizeof args);
+    if (!scale_channels(f, conv, &s, &weight, &bias)) return no_memory(f, norm);
+    args[1] = fidc_v(weight), args[2] = fidc_v(bias);
+    fidc_node *folded = fidc_node_create(f->graph, norm, conv, FID_OPID_convolution, args, 9, 0);
+    if (!folded) return no_memory(f, norm);
+    take_over(conv, norm, folded);
+    return FID_OK;
+}
+
+/* ---- 2. Convolutions ---- */
+
+/* Constant numbers of an int list; false if there are more or fewer than `count`. */
+static bool numbers(const fidc_arg *arg, size_t count, int64_t *out) {
+    if (arg->kind != FIDC_ARG_LIST || (arg->as.list.count != count && arg->as.list.count != 1)) return false;
+    for (size_t i = 0; i < count; i++) {
+        const fidc_arg *item = &arg->as.list.items[arg->as.list.count == 1 ? 0 : i];
+        if (item->kind != FIDC_ARG_INT) return false;
+        out[i] = item->as.integer;
+    }
+    return true;
+}
+
+/* constant_pad_nd(self, pad, value) with zeros in spatial dimensions only: adds to padding (before..., after...). */
+static bool absorb_padding(const fidc_node *pad, size_t spatial, int64_t *inout_padding) {
+    if (!fidc_is(pad, FID_OPID_constant_pad_nd) || pad->args[1].kind != FIDC_ARG_LIST) return false;
+    int64_t amounts[2 * FID_MAX_RANK];
+    uint32_t count = pad->args[1].as.list.count;
+    bool zero = is_small_int(&pad->args[2], 0) || (pad->args[2].kind == FIDC_ARG_DOUBLE && pad->args[2].as.number == 0);
+    if (!zero || count > 2 * spatial + 4 || count % 2 || !numbers(&pad->args[1], count, amounts)) return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (amounts[i] < 0 || (i / 2 >= spatial && amounts[i] != 0)) return false;
+    for (uint32_t i = 0; i < count && i / 2 < spatial; i++) inout_padding[(i % 2) * spatial + spatial - 1 - i / 2] += amounts[i];
+    return true;
+}
+
+static fid_status fuse_convolution(fuser *f, fidc_node *node) {
+    const fidc_value *weight = fidc_value_of(&node->args[1]), *bias = fidc_value_of(&node->args[2]);
+    fidc_value *input = fidc_value_of(&node->args[0]);
+    int64_t stride[3], padding[6], dilation[3], kernel[3];
+    size_t spatial = weight->rank - 2u;
+    bool takes = fidc_is_packable(weight) && (!bias || bias->dtype == FID_FLOAT32) && input->dtype == FID_FLOAT32 &&
+                 input->rank == weight->rank && node->args[6].kind == FIDC_ARG_BOOL && !node->args[6].as.integer &&
+                 node->args[8].kind == FIDC_ARG_INT && numbers(&node->args[3], spatial, stride) && numbers(&node->args[4], spatial, padding) &&
+                 numbers(&node->args[5], spatial, dilation);
+    if (!takes) return FID_OK;
+    for (size_t d = 0; d < spatial; d++) padding[spatial + d] = padding[d], kernel[d] = fidc_size(weight, 2 + d);
+    fidc_node *pad = sole_producer(input);
+    if (pad && absorb_padding(pad, spatial, padding)) input = fidc_value_of(&pad->args[0]);
+    else pad = NULL;
+    fidc_value *packed = fidc_packer_get(&f->packer, f->graph, weight, FIDC_PACK_CONVOLUTION, node->args[8].as.integer);
+    if (!packed) return no_memory(f, node);
+    fidc_arg args[] = {fidc_v(input), fidc_v(packed), node->args[2], fidc_none(), fidc_i(fidc_size(weight, 0)),
+                       fidc_ints(f->program, kernel, spatial), fidc_ints(f->program, stride, spatial),
+                       fidc_ints(f->program, padding, 2 * spatial), fidc_ints(f->program, dilation, spatial), node->args[8],
+                       {.kind = FIDC_ARG_STRING, .as.text = "none"}, fidc_d(0), fidc_d(0)};
+    fidc_node *fused = fidc_node_create(f->graph, node, node, FID_OPID_fused_convolution, args, sizeof args / sizeof *args, 0);
+    if (!fused) return no_memory(f, node);
+    fused->outputs[0]->uses = node->outputs[0]->uses;
+    fidc_node_replace(node, fused);
+    if (pad) fidc_node_remove(pad);
+    return FID_OK;
+}
+
+/* ---- 3. Epilogues ---- */
+
+static fidc_arg text_arg(const char *text) { return (fidc_arg){.kind = FIDC_ARG_STRING, .as.text = text}; }
+
+static bool number_of(const fidc_arg *arg, double absent, double *out) {
+    if (arg->kind == FIDC_ARG_NONE) *out = absent;
+    else if (arg->kind == FIDC_ARG_DOUBLE) *out = arg->as.number;
+    else if (arg->kind == FIDC_ARG_INT) *out = (double)arg->as.integer;
+    else return false;
+    return true;
+}
+
+static bool one_number(const fidc_node *node, uint32_t i, double number) {
+    double given;
+    return number_of(&node->args[i], number, &given) && given == number;
+}
+
+/* The activation that a node is, as three arguments of a fused operator. */
+static bool activation_of(const fidc_node *node, fidc_arg *out) {
+    static const struct { fid_op_id op; fid_activation_kind kind; } plain[] = {
+        {FID_OPID_relu, FID_ACTIVATION_RELU},       {FID_OPID_sigmoid, FID_ACTIVATION_SIGMOID}, {FID_OPID_hardsigmoid, FID_ACTIVATION_HARDSIGMOID},
+        {FID_OPID_hardswish, FID_ACTIVATION_HARDSWISH}, {FID_OPID_silu, FID_ACTIVATION_SILU},   {FID_OPID_tanh, FID_ACTIVATION_TANH},
+    };
+    double a = 0, b = 0;
+    fid_activation_kind kind = FID_ACTIVATION_COUNT;
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (fidc_is(node, plain[i].op)) kind = plain[i].kind;
+    if (fidc_is(node, FID_OPID_hardtanh) || fidc_is(node, FID_OPID_clamp)) {
+        if (number_of(&node->args[1], -INFINITY, &a) && number_of(&node->args[2], INFINITY, &b)) kind = FID_ACTIVATION_CLAMP;
+    } else if (fidc_is(node, FID_OPID_leaky_relu)) {
+        if (number_of(&node->args[1], 0, &a)) kind = FID_ACTIVATION_LEAKY_RELU;
+    } else if (fidc_is(node, FID_OPID_elu)) {
+        if (number_of(&node->args[1], 1, &a) && one_number(node, 2, 1) && one_number(node, 3, 1)) kind = FID_ACTIVATION_ELU;
+    } else if (fidc_is(node, FID_OPID_gelu) && node->args[1].kind == FIDC_ARG_STRING) {
+        kind = strcmp(node->args[1].as.text, "tanh") == 0 ? FID_ACTIVATION_GELU_TANH : FID_ACTIVATION_GELU;
+    }
+    if (kind == FID_ACTIVATION_COUNT) return false;
+    out[0] = text_arg(fid_activation_text(kind)), out[1] = fidc_d(a), out[2] = fidc_d(b);
+    return true;
+}
+
+/* Where a fused operator keeps what is added and its activation. */
+static bool epilogue_of(const fidc_node *node, uint32_t *out_add, uint32_t *out_activation) {
+    bool conv = fidc_is(node, FID_OPID_fused_convolution);
+    *out_add = 3, *out_activation = conv ? 10 : 5;
+    return (conv || fidc_is(node, FID_OPID_fused_linear)) && strcmp(node->args[*out_activation].as.text, "none") == 0;
+}
+
+/* Can this node take an addition or an activation into its epilogue? */
+static bool takes_epilogue(const fidc_node *node, bool addition) {
+    uint32_t add, activation;
+    fidc_linear_parts parts;
+    if (!node) return false;
+    if (epilogue_of(node, &add, &activation)) return !addition || node->args[add].kind == FIDC_ARG_NONE;
+    return fidc_linear_parts_of(node, &parts);
+}
+
+/* The node with `add` or `activation` (NULL: as it is) in the place of `consumer`. */
+static fid_status extend(fuser *f, fidc_node *node, fidc_node *consumer, fidc_value *add, const fidc_arg *activation) {
+    const fidc_arg none[] = {text_arg("none"), fidc_d(0), fidc_d(0)};
+    uint32_t add_at, activation_at;
+    fidc_linear_parts parts;
+    fidc_node *by;
+    if (epilogue_of(node, &add_at, &activation_at)) {
+        fidc_arg args[16];
+        memcpy(args, node->args, node->arg_count * sizeof *args);
+        if (add) args[add_at] = fidc_v(add);
+        if (activation) memcpy(args + activation_at, activation, 3 * sizeof *args);
+        by = fidc_node_create(f->graph, consumer, node, (fid_op_id)(node->op - f->program->ops->ops), args, node->arg_count, 0);
+    } else {
+        fidc_linear_parts_of(node, &parts);
+        by = fidc_linear_create(&f->packer, consumer, node, &parts, add, activation ? activation : none);
+    }
+    if (!by) return no_memory(f, consumer);
+    take_over(node, consumer, by);
+    return FID_OK;
+}
+
+static bool comes_later(const fidc_node *a, const fidc_node *b) { return !b || (a && (uintptr_t)a->scratch > (uintptr_t)b->scratch); }
+
+/* add(x, y): the side that is computed later takes the other in. */
+static fid_status fuse_addition(fuser *f, fidc_node *add) {
+    fidc_value *x = fidc_value_of(&add->args[0]), *y = fidc_value_of(&add->args[1]), *out = add->outputs[0];
+    double alpha;
+    if (!x || !y || x == y || !number_of(&add->args[2], 1, &alpha) || alpha != 1) return FID_OK;
+    if (x->dtype != FID_FLOAT32 || y->dtype != FID_FLOAT32 || !fidc_same_sizes(x, out) || !fidc_same_sizes(y, out)) return FID_OK;
+    fidc_node *from_x = sole_producer(x), *from_y = sole_producer(y);
+    if (!takes_epilogue(from_x, true)) from_x = NULL;
+    if (!takes_epilogue(from_y, true)) from_y = NULL;
+    if (!from_x && !from_y) return FID_OK;
+    return comes_later(from_x, from_y) ? extend(f, from_x, add, y, NULL) : extend(f, from_y, add, x, NULL);
+}
+
+static fid_status fuse_epilogue(fuser *f, fidc_node *node) {
+    fidc_arg activation[3];
+    if (fidc_is(node, FID_OPID_add_Tensor)) return fuse_addition(f, node);
+    if (!activation_of(node, activation)) return FID_OK;
+    fidc_node *producer = sole_producer(fidc_value_of(&node->args[0]));
+    return takes_epilogue(producer, false) ? extend(f, producer, node, NULL, activation) : FID_OK;
+}
+
+/* ---- The walks ---- */
+
+static fid_status walk(fuser *f, fid_status (*visit)(fuser *f, fidc_node *node)) {
+    uintptr_t position = 0;
+    fidc_graph_clean(f->graph);
+    for (fidc_node *node = f->graph->first; node; node = node->next) node->scratch = (void *)++position;
+    for (fidc_node *node = f->graph->first, *next; node; node = next) {
+        next = node->next;
+        FID_TRY(visit(f, node));
+    }
+    return FID_OK;
+}
+
+static fid_status visit_convolution(fuser *f, fidc_node *node) {
+    return fidc_is(node, FID_OPID_convolution) ? fuse_convolution(f, node) : FID_OK;
+}
+
+static fid_status fuse_graph(fuser *f, fidc_graph *graph) {
+    for (fidc_node *node = graph->first; node; node = node->next)
+        for (uint32_t i = 0; i < node->graph_count; i++) FID_TRY(fuse_graph(f, node->graphs[i]));
+    f->graph = graph;
+    FID_TRY(walk(f, fold_norm));
+    FID_TRY(walk(f, visit_convolution));
+    return walk(f, fuse_epilogue);
+}
+
+fid_status fidc_fuse(fidc_program *program) {
+    fuser f = {.packer = {program, NULL}, .program = program};
+    for (uint32_t i = 0; i < program->method_count; i++) FID_TRY(fuse_graph(&f, program->methods[i]));
+    return FID_OK;
+}

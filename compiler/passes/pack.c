@@ -1,0 +1,139 @@
+/* Weights as kernels read them: a plain constant becomes a packed one, and a plain product with it becomes fid::linear.
+ *
+ * Fusion already packs the weights of what it fuses; this pass takes the products that are left. */
+#include "compiler/passes/pack.h"
+
+#include "kernels/cpu/conv.h"
+#include "kernels/cpu/pack_weights.h"
+
+struct fidc_packed {
+    fidc_packed *next;
+    const void *source; /* data of the plain weight */
+    fidc_packing packing;
+    int64_t groups;
+    const float *data;
+    int64_t sizes[3];
+    const fidc_graph *graph; /* where `value` is */
+    fidc_value *value;
+};
+
+bool fidc_is_packable(const fidc_value *value) {
+    return value && value->type == FIDC_TENSOR && value->dtype == FID_FLOAT32 && fidc_is_constant(value) && value->constant->data &&
+           fidc_sizes_static(value);
+}
+
+/* ---- Packing ---- */
+
+static float *allocate_packed(fidc_program *program, fidc_packed *p) {
+    size_t count;
+    if (!fid_mul_sizes(p->sizes, 3, &count) || count > SIZE_MAX / sizeof(float)) return NULL;
+    return fid_arena_allocate(&program->arena, count * sizeof(float), FID_ALLOCATION_ALIGNMENT);
+}
+
+static bool pack_matrix(fidc_program *program, const fidc_value *weight, fidc_packed *p) {
+    bool rows = p->packing == FIDC_PACK_ROWS;
+    int64_t n = fidc_size(weight, rows ? 0 : 1), k = fidc_size(weight, rows ? 1 : 0);
+    p->sizes[0] = fid_panels(n), p->sizes[1] = k, p->sizes[2] = FID_PANEL;
+    float *data = allocate_packed(program, p);
+    if (!data) return false;
+    if (rows) fidk_pack_rows(weight->constant->data, (size_t)k, (size_t)n, (size_t)k, data);
+    else fidk_pack_columns(weight->constant->data, (size_t)n, (size_t)n, (size_t)k, data);
+    p->data = data;
+    return true;
+}
+
+static bool pack_convolution(fidc_program *program, const fidc_value *weight, fidc_packed *p) {
+    int64_t sizes[5], strides[5], taps = 1;
+    uint8_t order[5] = {0, 1, 2, 3, 4};
+    for (size_t i = 0; i < weight->rank; i++) sizes[i] = fidc_size(weight, i);
+    fid_strides_of(sizes, order, weight->rank, strides);
+    fid_tensor plain = {.data = (void *)(uintptr_t)weight->constant->data, .sizes = sizes, .strides = strides, .dim_order = order,
+                        .rank = weight->rank, .dtype = FID_FLOAT32};
+    fid_convolution conv = {.weight = &plain, .groups = p->groups, .out_channels = sizes[0], .in_channels = sizes[1] * p->groups};
+    for (size_t d = 0; d < 3; d++) conv.window.kernel[d] = d + weight->rank < 5 ? 1 : sizes[d + weight->rank - 3];
+    for (size_t d = 0; d < 3; d++) taps *= conv.window.kernel[d];
+    bool depthwise = fid_convolution_is_depthwise(&conv);
+    p->sizes[0] = depthwise ? fid_panels(sizes[0]) : p->groups * fid_panels(sizes[0] / p->groups);
+    p->sizes[1] = depthwise ? taps : taps * sizes[1];
+    p->sizes[2] = FID_PANEL;
+    float *data = allocate_packed(program, p);
+    if (!data) return false;
+    fidk_conv_pack(&conv, data);
+    p->data = data;
+    return true;
+}
+
+static fidc_value *value_of(const fidc_packed *p, fidc_graph *graph, const fidc_value *weight) {
+    const char *name = fidc_text_format(graph->program, "%s.packed%u", weight->constant->name, graph->name_counter++);
+    size_t bytes = (size_t)(p->sizes[0] * p->sizes[1] * p->sizes[2]) * sizeof(float);
+    return name ? fidc_value_constant(graph, name, FID_FLOAT32, p->sizes, 3, p->data, bytes) : NULL;
+}
+
+fidc_value *fidc_packer_get(fidc_packer *packer, fidc_graph *graph, const fidc_value *weight, fidc_packing packing, int64_t groups) {
+    const fidc_packed *same = NULL;
+    for (fidc_packed *p = packer->first; p; p = p->next) {
+        if (p->source != weight->constant->data || p->packing != packing || p->groups != groups) continue;
+        if (p->graph == graph) return p->value;
+        same = p;
+    }
+    fidc_packed *p = fidc_allocate(packer->program, sizeof *p);
+    if (!p) return NULL;
+    *p = (fidc_packed){.source = weight->constant->data, .packing = packing, .groups = groups, .graph = graph};
+    if (same) memcpy(p->sizes, same->sizes, sizeof p->sizes), p->data = same->data;
+    else if (!(packing == FIDC_PACK_CONVOLUTION ? pack_convolution(packer->program, weight, p) : pack_matrix(packer->program, weight, p)))
+        return NULL;
+    p->value = value_of(p, graph, weight);
+    if (!p->value) return NULL;
+    p->next = packer->first;
+    packer->first = p;
+    return p->value;
+}
+
+/* ---- Linear layers ---- */
+
+static bool is_one(const fidc_arg *arg) {
+    return (arg->kind == FIDC_ARG_INT && arg->as.integer == 1) || (arg->kind == FIDC_ARG_DOUBLE && arg->as.number == 1);
+}
+
+bool fidc_linear_parts_of(const fidc_node *node, fidc_linear_parts *out) {
+    *out = (fidc_linear_parts){.packing = FIDC_PACK_COLUMNS};
+    if (fidc_is(node, FID_OPID_linear)) {
+        *out = (fidc_linear_parts){fidc_value_of(&node->args[0]), fidc_value_of(&node->args[1]), fidc_value_of(&node->args[2]), FIDC_PACK_ROWS, 0};
+    } else if (fidc_is(node, FID_OPID_mm)) {
+        out->input = fidc_value_of(&node->args[0]), out->weight = fidc_value_of(&node->args[1]);
+    } else if (fidc_is(node, FID_OPID_addmm) && is_one(&node->args[3]) && is_one(&node->args[4])) {
+        out->bias = fidc_value_of(&node->args[0]), out->input = fidc_value_of(&node->args[1]), out->weight = fidc_value_of(&node->args[2]);
+    } else return false;
+    if (!fidc_is_packable(out->weight) || out->weight->rank != 2 || out->input->dtype != FID_FLOAT32) return false;
+    out->features = fidc_size(out->weight, out->packing == FIDC_PACK_ROWS ? 0 : 1);
+    return !out->bias || (out->bias->dtype == FID_FLOAT32 && out->bias->rank == 1 && fidc_size(out->bias, 0) == out->features);
+}
+
+fidc_node *fidc_linear_create(fidc_packer *packer, fidc_node *before, fidc_node *like, const fidc_linear_parts *parts, fidc_value *add,
+                              const fidc_arg *activation) {
+    fidc_value *weight = fidc_packer_get(packer, before->graph, parts->weight, parts->packing, 1);
+    if (!weight) return NULL;
+    fidc_arg args[] = {fidc_v(parts->input), fidc_v(weight), fidc_v(parts->bias), fidc_v(add), fidc_i(parts->features),
+                       activation[0], activation[1], activation[2]};
+    return fidc_node_create(before->graph, before, like, FID_OPID_fused_linear, args, 8, 0);
+}
+
+static fid_status pack_graph(fidc_packer *packer, fidc_graph *graph) {
+    static const fidc_arg none[] = {{.kind = FIDC_ARG_STRING, .as.text = "none"}, {.kind = FIDC_ARG_DOUBLE}, {.kind = FIDC_ARG_DOUBLE}};
+    for (fidc_node *node = graph->first, *next; node; node = next) {
+        fidc_linear_parts parts;
+        next = node->next;
+        for (uint32_t i = 0; i < node->graph_count; i++) FID_TRY(pack_graph(packer, node->graphs[i]));
+        if (!fidc_linear_parts_of(node, &parts)) continue;
+        fidc_node *packed = fidc_linear_create(packer, node, node, &parts, NULL, none);
+        if (!packed) return fid_fail(packer->program->sink, FID_OUT_OF_MEMORY, "cannot pack the weight of %s", fidc_where(node));
+        fidc_node_replace(node, packed);
+    }
+    return FID_OK;
+}
+
+fid_status fidc_pack(fidc_program *program) {
+    fidc_packer packer = {program, NULL};
+    for (uint32_t i = 0; i < program->method_count; i++) FID_TRY(pack_graph(&packer, program->methods[i]));
+    return FID_OK;
+}

@@ -1,0 +1,38 @@
+/* Packed forms of constant weights (kernels/cpu/README.md), each made once for a program. */
+#ifndef FIDC_PACK_H
+#define FIDC_PACK_H
+
+#include "compiler/passes/passes.h"
+
+typedef enum fidc_packing {
+    FIDC_PACK_ROWS,        /* a linear layer's weight: (out, in) */
+    FIDC_PACK_COLUMNS,     /* a plain second operand: (in, out) */
+    FIDC_PACK_CONVOLUTION, /* (out, in / groups, kernel...) */
+} fidc_packing;
+
+typedef struct fidc_packed fidc_packed;
+
+typedef struct fidc_packer {
+    fidc_program *program;
+    fidc_packed *first; /* what has been packed */
+} fidc_packer;
+
+/* The packed constant of a weight, in `graph`; groups matter for convolutions only. NULL when memory is short. */
+fidc_value *fidc_packer_get(fidc_packer *packer, fidc_graph *graph, const fidc_value *weight, fidc_packing packing, int64_t groups);
+
+/* True for a constant of float32 with known data: what can be packed. */
+bool fidc_is_packable(const fidc_value *value);
+
+/* A linear layer with constant weight, in any of its spellings. */
+typedef struct fidc_linear_parts {
+    fidc_value *input, *weight, *bias; /* bias may be NULL */
+    fidc_packing packing;
+    int64_t features;
+} fidc_linear_parts;
+/* False if the node is none. */
+bool fidc_linear_parts_of(const fidc_node *node, fidc_linear_parts *out);
+/* fid::linear before `before`; `activation` is a name of ops/activation.h. NULL on failure. */
+fidc_node *fidc_linear_create(fidc_packer *packer, fidc_node *before, fidc_node *like, const fidc_linear_parts *parts, fidc_value *add,
+                              const fidc_arg *activation);
+
+#endif

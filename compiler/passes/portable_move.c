@@ -1,0 +1,131 @@
+/* Indexing and sorting that upstream's portable kernels lack, by those that they have. */
+#include "compiler/passes/rewrite.h"
+
+/* ---- Writing by index ---- */
+
+/* [:, ..., index] as index_put wants it: None for each dimension before. */
+static fidc_arg index_in_dim(fidc_rewriter *rw, int64_t dim, fidc_value *index) {
+    fidc_arg items[FID_MAX_RANK];
+    for (int64_t d = 0; d < dim; d++) items[d] = fidc_none();
+    items[dim] = fidc_v(index);
+    return fidc_list(rw->program, items, (size_t)dim + 1);
+}
+
+static fid_status put_in_dim(fidc_rewriter *rw, fidc_value *source, bool accumulate) {
+    fidc_value *x = fidc_rw_value(rw, 0), *index = fidc_rw_value(rw, 2);
+    int64_t dim = fidc_rw_dim(rw, 1, 0, x->rank);
+    if (!x->rank) return fidc_rw_keep(rw);
+    if (!index->rank) index = fidc_rw_unsqueeze(rw, index, 0);
+    if (source && source->rank < x->rank) source = fidc_rw_unsqueeze(rw, source, 0);
+    if (!index || !source) return fidc_rw_become(rw, NULL);
+    return fidc_rw_become(rw, RW(rw, index_put, fidc_v(x), index_in_dim(rw, dim, index), fidc_v(source), fidc_b(accumulate)));
+}
+
+static fid_status index_copy(fidc_rewriter *rw) { return put_in_dim(rw, fidc_rw_value(rw, 3), false); }
+
+static fid_status index_add(fidc_rewriter *rw) {
+    fidc_value *source = fidc_rw_value(rw, 3);
+    if (fidc_rw_double(rw, 4, 1) != 1) source = RW(rw, mul_Scalar, fidc_v(source), fidc_rw_arg(rw, 4));
+    return put_in_dim(rw, source, true);
+}
+
+/* Rows of the dimension that the index names, filled with a number. */
+static fid_status index_fill(fidc_rewriter *rw) {
+    fidc_value *x = fidc_rw_value(rw, 0), *number = fidc_rw_value(rw, 3);
+    fid_dtype dtype = (fid_dtype)x->dtype;
+    number = number ? fidc_rw_cast(rw, number, dtype) : RW(rw, scalar_tensor, fidc_rw_arg(rw, 3), fidc_t(dtype));
+    fidc_value *index = fidc_rw_value(rw, 2);
+    int64_t dim = fidc_rw_dim(rw, 1, 0, x->rank);
+    if (!x->rank || !number) return fidc_rw_keep(rw);
+    if (!index->rank) index = fidc_rw_unsqueeze(rw, index, 0);
+    return fidc_rw_become(rw, RW(rw, index_put, fidc_v(x), index_in_dim(rw, dim, index), fidc_v(number), fidc_b(false)));
+}
+
+/* Only sums: what is scattered is added. */
+static fid_status scatter_reduce(fidc_rewriter *rw) {
+    if (strcmp(fidc_rw_string(rw, 4, ""), "sum") != 0 && strcmp(fidc_rw_string(rw, 4, ""), "add") != 0) return fidc_rw_keep(rw);
+    if (!fidc_rw_bool(rw, 5, true)) return fidc_rw_keep(rw);
+    return fidc_rw_become(rw, RW(rw, scatter_add, fidc_rw_arg(rw, 0), fidc_rw_arg(rw, 1), fidc_rw_arg(rw, 2), fidc_rw_arg(rw, 3)));
+}
+
+/* zeros with ones where the diagonal is: a constant mask picks between the two. */
+static fid_status diagonal_scatter(fidc_rewriter *rw) {
+    fidc_value *x = fidc_rw_value(rw, 0), *source = fidc_rw_value(rw, 1);
+    int64_t offset = fidc_rw_int(rw, 2, 0), a = fidc_rw_dim(rw, 3, 0, x->rank), b = fidc_rw_dim(rw, 4, 1, x->rank);
+    int64_t rows = fidc_size(x, (size_t)a), columns = fidc_size(x, (size_t)b), length = fidc_size(source, source->rank - 1u);
+    if (rows < 0 || columns < 0 || length < 0) return fidc_rw_keep(rw);
+    fidc_value *i = RW(rw, arange_start_step, fidc_i(0), fidc_i(length), fidc_i(1), fidc_t(FID_INT64)), *j = i;
+    if (i && offset < 0) i = RW(rw, add_Scalar, fidc_v(i), fidc_i(-offset));
+    if (j && offset > 0) j = RW(rw, add_Scalar, fidc_v(j), fidc_i(offset));
+    int64_t dims[FID_MAX_RANK], back[FID_MAX_RANK], source_dims[FID_MAX_RANK];
+    size_t count = 2;
+    dims[0] = a;
+    dims[1] = b;
+    for (int64_t d = 0; d < x->rank; d++) {
+        if (d != a && d != b) dims[count++] = d;
+    }
+    for (size_t d = 0; d < count; d++) back[dims[d]] = (int64_t)d;
+    source_dims[0] = source->rank - 1;
+    for (size_t d = 1; d < source->rank; d++) source_dims[d] = (int64_t)d - 1;
+    fidc_value *moved = fidc_rw_permute(rw, x, dims), *values = fidc_rw_permute(rw, source, source_dims);
+    if (!moved || !values || !i || !j) return fidc_rw_become(rw, NULL);
+    fidc_arg indices = fidc_values(rw->program, (fidc_value *[]){i, j}, 2);
+    return fidc_rw_become(rw, fidc_rw_permute(rw, RW(rw, index_put, fidc_v(moved), indices, fidc_v(values), fidc_b(false)), back));
+}
+
+/* ---- Sorting by topk of everything ---- */
+
+static fidc_node *sorted(fidc_rewriter *rw, int64_t dim, bool descending, int64_t count) {
+    fidc_arg args[] = {fidc_rw_arg(rw, 0), fidc_i(count), fidc_i(dim), fidc_b(descending), fidc_b(true)};
+    return fidc_rw_emit_node(rw, FID_OPID_topk, args, 5, 0);
+}
+
+/* topk promises no order of equal elements, and neither does a sort that need not be stable. */
+static fid_status sort(fidc_rewriter *rw) {
+    const fidc_value *x = fidc_rw_value(rw, 0);
+    int64_t dim = fidc_rw_dim(rw, 1, -1, x->rank), count = x->rank ? fidc_size(x, (size_t)dim) : -1;
+    if (count < 0) return fidc_rw_keep(rw);
+    fidc_node *all = sorted(rw, dim, fidc_rw_bool(rw, 2, false), count);
+    return all ? fidc_rw_become_all(rw, all->outputs, 2) : fidc_rw_become(rw, NULL);
+}
+
+/* The k-th smallest: the last of the k smallest. */
+static fid_status pick_smallest(fidc_rewriter *rw, int64_t k, int64_t dim, bool keepdim) {
+    fidc_node *smallest = sorted(rw, dim, false, k);
+    fidc_value *picked[2] = {NULL, NULL};
+    for (size_t i = 0; smallest && i < 2; i++) {
+        if (keepdim) picked[i] = fidc_rw_slice(rw, smallest->outputs[i], dim, fidc_i(k - 1), fidc_i(k));
+        else picked[i] = RW(rw, select_copy_int, fidc_v(smallest->outputs[i]), fidc_i(dim), fidc_i(k - 1));
+        if (!picked[i]) return fidc_rw_become(rw, NULL);
+    }
+    return smallest ? fidc_rw_become_all(rw, picked, 2) : fidc_rw_become(rw, NULL);
+}
+
+static fid_status kthvalue(fidc_rewriter *rw) {
+    const fidc_value *x = fidc_rw_value(rw, 0);
+    int64_t k = fidc_rw_int(rw, 1, -1);
+    if (k < 1 || !x->rank) return fidc_rw_keep(rw);
+    return pick_smallest(rw, k, fidc_rw_dim(rw, 2, -1, x->rank), fidc_rw_bool(rw, 3, false));
+}
+
+/* Of an even number the lower of the two in the middle. */
+static fid_status median_dim(fidc_rewriter *rw) {
+    const fidc_value *x = fidc_rw_value(rw, 0);
+    int64_t dim = fidc_rw_dim(rw, 1, -1, x->rank), count = x->rank ? fidc_size(x, (size_t)dim) : -1;
+    if (count < 1) return fidc_rw_keep(rw);
+    return pick_smallest(rw, (count + 1) / 2, dim, fidc_rw_bool(rw, 2, false));
+}
+
+static const fidc_rule_row rows[] = {
+    {FID_OPID_index_copy, index_copy},
+    {FID_OPID_index_add, index_add},
+    {FID_OPID_index_fill_int_Scalar, index_fill},
+    {FID_OPID_index_fill_int_Tensor, index_fill},
+    {FID_OPID_scatter_reduce_two, scatter_reduce},
+    {FID_OPID_diagonal_scatter, diagonal_scatter},
+    {FID_OPID_sort, sort},
+    {FID_OPID_kthvalue, kthvalue},
+    {FID_OPID_median_dim, median_dim},
+};
+
+void fidc_rules_add_portable_move(fidc_rules *rules) { fidc_rules_add(rules, rows, sizeof rows / sizeof rows[0]); }
