@@ -25,15 +25,26 @@ size_t fidk_conv_packed_floats(const fid_convolution *conv) {
     return groups * fidk_packed_floats((size_t)conv->out_channels / groups, taps * ((size_t)conv->in_channels / groups));
 }
 
-/* Element (o, c, tap) of the plain weight. */
-static float weight_at(const fid_convolution *conv, size_t o, size_t c, size_t tap) {
-    const fid_tensor *w = conv->weight;
-    int64_t at = (int64_t)o * w->strides[0] + (int64_t)c * w->strides[1];
+/* Offset of kernel position `tap` in the plain weight. */
+static int64_t tap_offset(const fid_tensor *w, size_t tap) {
+    int64_t at = 0;
     for (size_t d = w->rank; d-- > 2;) {
         at += (int64_t)(tap % (size_t)w->sizes[d]) * w->strides[d];
         tap /= (size_t)w->sizes[d];
     }
-    return ((const float *)w->data)[at];
+    return at;
+}
+
+/* One panel: output channels [first, first + columns). */
+static float *pack_panel(const fid_convolution *conv, size_t first, size_t columns, size_t taps, size_t in, float *out) {
+    const fid_tensor *w = conv->weight;
+    for (size_t tap = 0; tap < taps; tap++) {
+        const float *from = (const float *)w->data + (int64_t)first * w->strides[0] + tap_offset(w, tap);
+        for (size_t c = 0; c < in; c++, out += FIDK_PANEL) {
+            for (size_t j = 0; j < FIDK_PANEL; j++) out[j] = j < columns ? from[(int64_t)j * w->strides[0] + (int64_t)c * w->strides[1]] : 0;
+        }
+    }
+    return out;
 }
 
 void fidk_conv_pack(const fid_convolution *conv, float *out_packed) {
@@ -42,12 +53,8 @@ void fidk_conv_pack(const fid_convolution *conv, float *out_packed) {
     size_t columns = depthwise ? groups : (size_t)conv->out_channels / groups, repeats = depthwise ? 1 : groups;
     for (size_t g = 0; g < repeats; g++) {
         for (size_t n0 = 0; n0 < columns; n0 += FIDK_PANEL) {
-            for (size_t tap = 0; tap < taps; tap++) {
-                for (size_t c = 0; c < in; c++) {
-                    for (size_t j = n0; j < n0 + FIDK_PANEL; j++)
-                        *out_packed++ = j < columns ? weight_at(conv, g * columns + j, c, tap) : 0;
-                }
-            }
+            size_t left = columns - n0 < FIDK_PANEL ? columns - n0 : FIDK_PANEL;
+            out_packed = pack_panel(conv, g * columns + n0, left, taps, in, out_packed);
         }
     }
 }
