@@ -234,7 +234,7 @@ static fid_status check_static_shapes(fid_method *method, const fid_method_call 
     fid_tensor_walk walk = {0};
     for (uint32_t i = 0; i < mc->out_count; i++) {
         const fid_tensor *out = fid_next_tensor(&walk, call->args + call->output_index, call->arg_count - call->output_index);
-        if (!output_fits(out, &method->metas[i], mc->op->kind == FID_OP_DATA_DEPENDENT)) return wrong_output(method, call, i, out, &method->metas[i]);
+        if (!output_fits(out, &method->metas[i], mc->op->kind == FID_OP_DATA_DEPENDENT || method->metas[i].bound)) return wrong_output(method, call, i, out, &method->metas[i]);
     }
     return FID_OK;
 }
@@ -255,7 +255,7 @@ fid_status fid_method_resize_outputs(fid_method *method, const fid_method_call *
             FID_TRY(fid_method_grow_home(method, (fid_method_tensor *)(void *)out, bytes));
         }
         /* A view takes its input's memory before its sizes; what depends on data sizes itself. */
-        if (mc->is_view || mc->op->kind == FID_OP_DATA_DEPENDENT) continue;
+        if (mc->is_view || mc->op->kind == FID_OP_DATA_DEPENDENT || meta->bound) continue;
         fid_status status = fid_tensor_resize(&method->sink, out, meta->sizes, meta->rank);
         if (status != FID_OK) return fid_fail(&method->sink, status, "%s: output %u", call->name, i);
     }
@@ -274,6 +274,12 @@ static bool has_memory(const fid_method *method, const fid_tensor *tensor, const
     return value->tag == FID_TAG_TENSOR && (method->uses[value - method->values] & FID_USE_INPUT);
 }
 
+/* Views and targets of moves stand here or there; listed tensors, which know no index, count as such where views exist. */
+static bool moves_about(const fid_method *method, const fid_value *value) {
+    if (value->tag == FID_TAG_TENSOR) return (method->uses[value - method->values] & FID_USE_ALIASED) != 0;
+    return method->has_views && value->tag == FID_TAG_TENSOR_LIST;
+}
+
 /* What of the call changes at run time; true in *out_changes if a number does. */
 static fid_status classify(fid_method *method, fid_method_call *mc, bool *out_changes) {
     const fid_call *call = &mc->call;
@@ -284,6 +290,7 @@ static fid_status classify(fid_method *method, fid_method_call *mc, bool *out_ch
         const fid_value *value = call->args[i];
         bool changes = i < call->output_index && argument_changes(method, value);
         *out_changes |= changes;
+        mc->check_overlap |= moves_about(method, value);
         if (changes && value->tag == FID_TAG_INT_LIST) mc->lists[mc->list_count++] = &method->lists[value - method->values];
         fid_tensor_walk walk = {0};
         for (const fid_tensor *tensor; (tensor = fid_next_tensor(&walk, &call->args[i], 1));) {
@@ -336,9 +343,59 @@ static fid_status check_constants(fid_method *method, const fid_method_call *mc)
     return FID_OK;
 }
 
+/* ---- Overlap ---- */
+
+/* Comparisons of one call: beyond it a program is refused rather than checked for minutes. */
+#define OVERLAP_LIMIT ((uint64_t)1 << 24)
+
+typedef struct range {
+    uintptr_t begin, end;
+} range;
+
+/* At load what a tensor may take up at most, later where it stands now. */
+static range range_of(const fid_tensor *tensor, bool live) {
+    const fid_method_tensor *whole = (const fid_method_tensor *)(const void *)tensor;
+    uintptr_t begin = (uintptr_t)(live ? tensor->data : whole->home);
+    size_t size = live ? fid_tensor_bytes(tensor) : whole->home_size;
+    return (range){begin, begin ? begin + size : 0};
+}
+
+static bool ranges_overlap(range a, range b) { return a.begin < b.end && b.begin < a.end && a.begin < a.end && b.begin < b.end; }
+
+/* One output against tensors of the call: inputs, or the other outputs. */
+static fid_status check_target(fid_method *method, const fid_method_call *mc, const fid_tensor *out, bool against_inputs, bool live, uint64_t *left) {
+    const fid_call *call = &mc->call;
+    bool in_place = against_inputs && mc->op->kind == FID_OP_POINTWISE;
+    uint32_t first = against_inputs ? 0 : call->output_index;
+    uint32_t count = against_inputs ? call->output_index : call->arg_count - call->output_index;
+    range target = range_of(out, live);
+    fid_tensor_walk walk = {0};
+    for (const fid_tensor *other; (other = fid_next_tensor(&walk, call->args + first, count));) {
+        if ((*left)-- == 0) return fid_fail(&method->sink, FID_NOT_SUPPORTED, "%s has too many tensors", call->name);
+        range source = range_of(other, live);
+        if ((other == out && !against_inputs) || !ranges_overlap(target, source) || (in_place && source.begin == target.begin)) continue;
+        return fid_fail(&method->sink, FID_INVALID_PROGRAM, "%s: an output shares memory with another argument", call->name);
+    }
+    return FID_OK;
+}
+
+/* Kernels may take outputs and inputs as disjoint; pointwise ones also work in place, from the same first byte on. */
+fid_status fid_method_check_overlap(fid_method *method, const fid_method_call *mc, bool live) {
+    const fid_call *call = &mc->call;
+    if (mc->is_view || mc->op->kind == FID_OP_EFFECT) return FID_OK;
+    uint64_t left = OVERLAP_LIMIT;
+    fid_tensor_walk walk = {0};
+    for (const fid_tensor *out; (out = fid_next_tensor(&walk, call->args + call->output_index, call->arg_count - call->output_index));) {
+        FID_TRY(check_target(method, mc, out, true, live, &left));
+        FID_TRY(check_target(method, mc, out, false, live, &left));
+    }
+    return FID_OK;
+}
+
 fid_status fid_method_finish_call(fid_method *method, fid_method_call *mc) {
     bool changes, known = true;
     FID_TRY(check_constants(method, mc));
+    FID_TRY(fid_method_check_overlap(method, mc, false));
     FID_TRY(classify(method, mc, &changes));
     if (mc->dynamic) known = shapes_known(method, mc);
     else if (mc->op->shape && mc->out_count) FID_TRY(check_static_shapes(method, mc));

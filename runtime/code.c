@@ -209,6 +209,7 @@ static void work_out_uses(fid_method *method) {
     visit_aliases(method, note_move);
     /* Chains of views are short in real programs; beyond some rounds every view counts as one of a constant. */
     int rounds = 0;
+    for (uint32_t i = 0; i < method->value_count; i++) method->has_views |= (method->uses[i] & FID_USE_ALIASED) != 0;
     while (rounds < 16 && visit_aliases(method, spread_constness)) rounds++;
     if (rounds == 16) visit_aliases(method, assume_constness);
     spread_to_lists(method);

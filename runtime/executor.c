@@ -65,6 +65,7 @@ static fid_status run_kernel(fid_method *method, fid_method_call *mc) {
     for (uint32_t i = 0; i < mc->list_count; i++) fid_live_list_gather(mc->lists[i]);
     if (mc->dynamic) FID_TRY(fid_method_resize_outputs(method, mc));
     if (mc->check_data) FID_TRY(check_data(method, mc));
+    if (mc->check_overlap) FID_TRY(fid_method_check_overlap(method, mc, true));
     fid_status status = mc->kernel->run(&mc->call);
     if (method->scratch_used) fid_method_scratch_end_call(method);
     if (status != FID_OK) return fid_fail(&method->sink, status, "%s failed", mc->call.name);

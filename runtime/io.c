@@ -252,7 +252,9 @@ static fid_status set_input(fid_method *method, size_t index, const fid_input *i
     if (value->tag > FID_TAG_BOOL) return fid_fail(&method->sink, FID_NOT_SUPPORTED, "input %zu is a list, which cannot be set", index);
     /* The kind as loaded: a run may have put another kind of number there. */
     uint8_t kind = method->first_values[slot->value].tag;
-    if (input->value.tag != kind) {
+    /* Texts that a model takes leave no trace in upstream's programs but a none. */
+    bool ignored = kind == FID_TAG_NONE && input->value.tag == FID_TAG_STRING;
+    if (input->value.tag != kind && !ignored) {
         return fid_fail(&method->sink, FID_INVALID_ARGUMENT, "input %zu is %s, the method takes %s", index, tag_name(input->value.tag), tag_name(kind));
     }
     if (value->tag == FID_TAG_TENSOR) FID_TRY(set_tensor(method, index, slot, input));

@@ -56,6 +56,7 @@ typedef struct fid_method_call {
     uint32_t out_count;      /* output tensors, those in lists counted each */
     bool dynamic;            /* compute sizes before the call */
     bool is_view;            /* executorch_prim::et_view: makes its output stand on its input's memory */
+    bool check_overlap;      /* some tensor moves about */
     bool check_data;         /* some tensor may have no memory yet */
     bool numbers_out;        /* writes numbers: their kind is checked after the call */
 } fid_method_call;
@@ -137,6 +138,7 @@ struct fid_method {
     uint8_t *uses;           /* FID_USE_ bits of each value */
     fid_live_list *lists;    /* of each value; sources NULL: nothing to gather */
     uint32_t value_count;
+    bool has_views;          /* some tensor comes to stand on another's memory */
 
     fid_planned_buffer *buffers;
     uint32_t buffer_count;
@@ -186,6 +188,8 @@ fid_status fid_method_find_operators(fid_method *method, const bool *used);
 fid_status fid_method_begin_call(fid_method *method, uint32_t op_index, fid_fb_vector args, fid_method_call **out_call);
 /* Once the uses of all values are known: checks shapes, chooses and prepares the kernel. */
 fid_status fid_method_finish_call(fid_method *method, fid_method_call *call);
+/* Outputs share no memory with other arguments, but for pointwise kernels in place. live: where they stand now. */
+fid_status fid_method_check_overlap(fid_method *method, const fid_method_call *call, bool live);
 /* Sizes of the outputs from the inputs, at run time. */
 fid_status fid_method_resize_outputs(fid_method *method, const fid_method_call *call);
 /* Value indices to values. */
