@@ -41,7 +41,7 @@ typedef struct fidc_block {
 fid_status fidc_plan_lifetimes(fidc_planner *planner);
 /* Joins values into groups: views without a copy, results in place. (plan_alias.c) */
 void fidc_plan_aliases(fidc_planner *planner);
-/* Gives every block an offset; returns the bytes needed. `bound`: stop looking when this is reached. (plan_place.c) */
+/* Gives every block an offset; returns the bytes needed. `bound`: looking ends near it. (plan_place.c) */
 fid_status fidc_plan_place(fidc_program *program, fidc_block *blocks, uint32_t count, uint64_t bound, uint64_t *out_bytes);
 
 static inline bool fidc_life_is_plain_constant(const fidc_life *life) {
