@@ -143,3 +143,157 @@ LOSS(twice_weighted_loss, 4, 4)
 LOSS(margin_loss, 2, 3)
 LOSS(ranking_loss, 3, 4)
 LOSS(poisson_loss, 2, 5)
+
+/* Losses between vectors of the last dimension; `inputs` tensors broadcast. */
+static fid_status vector_loss(const fid_call *call, uint32_t inputs, uint32_t reduction, fid_meta *out) {
+    FID_TRY(element_loss(call, inputs, reduction, out));
+    out->dtype = (uint8_t)fid_dtype_to_float((fid_dtype)out->dtype);
+    if (out->rank) out->rank--;
+    return FID_OK;
+}
+
+fid_status fid_shape_cosine_embedding_loss(const fid_call *call, fid_meta *outs, size_t out_count) {
+    const fid_tensor *input = fid_arg_tensor(call, 0), *target = fid_arg_tensor(call, 2);
+    (void)out_count;
+    if (target->rank > 1 || input->rank != target->rank + 1 || (target->rank && target->sizes[0] != input->sizes[0])) {
+        return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: one target for each vector is expected: inputs (N, D) with (N), or (D) with a "
+                        "0-d target", call->name);
+    }
+    return vector_loss(call, 2, 4, outs);
+}
+
+fid_status fid_shape_triplet_margin_loss(const fid_call *call, fid_meta *outs, size_t out_count) {
+    (void)out_count;
+    return vector_loss(call, 3, 7, outs);
+}
+
+/* ---- Along a dimension ---- */
+
+/* y, and x as a vector along `dim` or of a shape that broadcasts to y's. */
+static fid_status check_places(const fid_call *call, size_t dim) {
+    const fid_tensor *y = fid_arg_tensor(call, 0), *x = fid_arg_tensor(call, 1);
+    bool fits = x->rank >= 1 && x->rank <= y->rank && x->sizes[x->rank == 1 ? 0 : dim - (y->rank - x->rank)] == y->sizes[dim];
+    for (size_t d = 0; x->rank > 1 && fits && d < x->rank; d++) {
+        fits = x->sizes[d] == 1 || x->sizes[d] == y->sizes[y->rank - x->rank + d];
+    }
+    if (fits) return FID_OK;
+    return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: x must be a vector along dimension %zu or broadcast to the shape of y", call->name,
+                    dim);
+}
+
+static fid_status trapezoid(const fid_call *call, bool has_x, bool cumulative, fid_meta *out) {
+    const fid_tensor *y = fid_arg_tensor(call, 0);
+    size_t dim;
+    FID_TRY(fid_wrap_dim(call, fid_arg_int(call, 2), y->rank, &dim));
+    if (!y->rank) return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: y has no dimension to integrate along", call->name);
+    if (has_x && fid_arg_tensor(call, 1)->rank > 1 && dim < (size_t)(y->rank - fid_arg_tensor(call, 1)->rank)) {
+        return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: x has no dimension %zu of y", call->name, dim);
+    }
+    if (has_x) FID_TRY(check_places(call, dim));
+    fid_dtype dtype = fid_dtype_to_float(fid_result_type(call, 0, 2));
+    fid_reduction_dims which = {.keep = cumulative};
+    which.reduced[dim] = true;
+    *out = fid_meta_reduced(y, &which, dtype);
+    if (cumulative) out->sizes[dim] = y->sizes[dim] ? y->sizes[dim] - 1 : 0;
+    return FID_OK;
+}
+
+#define TRAPEZOID(name, has_x, cumulative)                                                    \
+    fid_status fid_shape_##name(const fid_call *call, fid_meta *outs, size_t out_count) {     \
+        (void)out_count; /* one */                                                            \
+        return trapezoid(call, has_x, cumulative, outs);                                      \
+    }
+
+TRAPEZOID(trapezoid_x, true, false)
+TRAPEZOID(trapezoid_dx, false, false)
+TRAPEZOID(cumulative_trapezoid_x, true, true)
+TRAPEZOID(cumulative_trapezoid_dx, false, true)
+
+/* The dimension of q, if it has one, comes first. */
+fid_status fid_shape_quantile(const fid_call *call, fid_meta *outs, size_t out_count) {
+    const fid_tensor *self = fid_arg_tensor(call, 0), *q = fid_arg_tensor(call, 1);
+    fid_reduction_dims which;
+    (void)out_count;
+    FID_TRY(fid_reduction_dims_of(call, 2, 3, &which));
+    fid_meta reduced = fid_meta_reduced(self, &which, self_dtype(call));
+    if ((self->dtype != FID_FLOAT32 && self->dtype != FID_FLOAT64) || fid_tensor_numel(self) == 0 || (q && q->rank > 1) ||
+        reduced.rank == FID_MAX_RANK) {
+        return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: a float32 or float64 tensor with elements and at most a list of q are expected",
+                        call->name);
+    }
+    fid_meta_set(outs, self_dtype(call), reduced.sizes, reduced.rank);
+    if (!q || !q->rank) return FID_OK;
+    int64_t sizes[FID_MAX_RANK] = {q->sizes[0]};
+    memcpy(sizes + 1, reduced.sizes, reduced.rank * sizeof sizes[0]);
+    fid_meta_set(outs, self_dtype(call), sizes, reduced.rank + 1u);
+    return FID_OK;
+}
+
+/* ---- Lookups and products ---- */
+
+fid_status fid_shape_isin(const fid_call *call, fid_meta *outs, size_t out_count) {
+    const fid_tensor *elements = fid_arg_tensor(call, 0);
+    (void)out_count;
+    if (elements) *outs = fid_meta_of(elements);
+    else fid_meta_set(outs, FID_BOOL, NULL, 0);
+    outs->dtype = FID_BOOL;
+    return FID_OK;
+}
+
+fid_status fid_shape_histc(const fid_call *call, fid_meta *outs, size_t out_count) {
+    int64_t bins = fid_arg_int(call, 1);
+    (void)out_count;
+    if (bins <= 0 || !fid_dtype_is_float(self_dtype(call))) {
+        return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: a float tensor and a positive number of bins are expected", call->name);
+    }
+    fid_meta_set(outs, self_dtype(call), &bins, 1);
+    return FID_OK;
+}
+
+fid_status fid_shape_kron(const fid_call *call, fid_meta *outs, size_t out_count) {
+    const fid_tensor *a = fid_arg_tensor(call, 0), *b = fid_arg_tensor(call, 1);
+    size_t rank = a->rank > b->rank ? a->rank : b->rank;
+    int64_t sizes[FID_MAX_RANK];
+    (void)out_count;
+    for (size_t d = 0; d < rank; d++) {
+        size_t back = rank - d;
+        int64_t m = back <= a->rank ? a->sizes[a->rank - back] : 1, n = back <= b->rank ? b->sizes[b->rank - back] : 1;
+        if (__builtin_mul_overflow(m, n, &sizes[d])) {
+            return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: the product is too large", call->name);
+        }
+    }
+    fid_meta_set(outs, fid_result_type(call, 0, 2), sizes, rank);
+    return FID_OK;
+}
+
+fid_status fid_shape_linalg_vecdot(const fid_call *call, fid_meta *outs, size_t out_count) {
+    const fid_tensor *x = fid_arg_tensor(call, 0);
+    fid_meta both = fid_meta_of(x);
+    size_t dim;
+    (void)out_count;
+    FID_TRY(fid_meta_broadcast(call, &both, fid_arg_tensor(call, 1)));
+    FID_TRY(fid_wrap_dim(call, fid_arg_int(call, 2), both.rank, &dim));
+    if (!both.rank || !fid_dtype_is_float(self_dtype(call))) {
+        return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: float vectors are expected", call->name);
+    }
+    memmove(both.sizes + dim, both.sizes + dim + 1, (both.rank - dim - 1) * sizeof both.sizes[0]);
+    fid_meta_set(outs, fid_result_type(call, 0, 2), both.sizes, both.rank - 1u);
+    return FID_OK;
+}
+
+/* Powers along a new dimension: as many as asked for, else as the vector is long. Integers stay integers of 64 bits. */
+fid_status fid_shape_linalg_vander(const fid_call *call, fid_meta *outs, size_t out_count) {
+    const fid_tensor *x = fid_arg_tensor(call, 0);
+    fid_dtype dtype = self_dtype(call);
+    int64_t sizes[FID_MAX_RANK];
+    (void)out_count;
+    bool fits = x->rank >= 1 && x->rank < FID_MAX_RANK && dtype != FID_BOOL && !fid_dtype_is_complex(dtype);
+    int64_t count = !fits ? 0 : fid_arg_is_none(call, 1) ? x->sizes[x->rank - 1] : fid_arg_int(call, 1);
+    if (!fits || (!fid_arg_is_none(call, 1) && count < 2)) {
+        return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: vectors of numbers and at least two powers are expected", call->name);
+    }
+    memcpy(sizes, x->sizes, x->rank * sizeof sizes[0]);
+    sizes[x->rank] = count;
+    fid_meta_set(outs, fid_dtype_is_float(dtype) ? dtype : FID_INT64, sizes, x->rank + 1u);
+    return FID_OK;
+}

@@ -1,4 +1,4 @@
-/* Reference kernels that sort what they reduce: median, mode, k-th value. NaN sorts last; of equals the earlier one comes first. */
+/* Reference kernels that sort what they reduce: median, mode, k-th value, quantiles. NaN sorts last; of equals the earlier one comes first. */
 #include "kernels/ref/reduce.h"
 
 typedef struct ranked {
@@ -116,3 +116,66 @@ ORDER_KERNEL(nanmedian, FID_NO_ARG, FID_NO_ARG, 0, middle_number)
 ORDER_KERNEL(nanmedian_dim, 1, 2, 0, middle_number)
 ORDER_KERNEL(mode, 1, 2, 0, most_frequent)
 ORDER_KERNEL(kthvalue, 2, 3, fid_arg_double(call, 1), kth)
+
+/* ---- Quantiles: between the two sorted elements around q * (n - 1) ---- */
+
+typedef enum interpolation { LINEAR, LOWER, HIGHER, MIDPOINT, NEAREST } interpolation;
+
+static fid_status read_interpolation(const fid_call *call, uint32_t i, interpolation *out_way) {
+    static const char *const names[] = {"linear", "lower", "higher", "midpoint", "nearest"};
+    const fid_value *text = call->args[i];
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+        if (text->as.string.length == strlen(names[k]) && memcmp(text->as.string.text, names[k], strlen(names[k])) == 0) {
+            *out_way = (interpolation)k;
+            return FID_OK;
+        }
+    }
+    return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: interpolation must be linear, lower, higher, midpoint or nearest", call->name);
+}
+
+static double quantile(const fidk_reduction *r, const ranked *items, double q, bool skip_nan, interpolation way) {
+    size_t count = (size_t)r->count, numbers = without_nan(r, items, count);
+    if (numbers == 0 || (!skip_nan && numbers < count)) return NAN;
+    double rank = q * (double)(numbers - 1);
+    if (way == NEAREST) rank = rint(rank);
+    double below = items[(size_t)floor(rank)].value.d, above = items[(size_t)ceil(rank)].value.d, part = rank - floor(rank);
+    if (way == LOWER) return below;
+    if (way == HIGHER) return above;
+    if (way == MIDPOINT) part = 0.5;
+    return below == above ? below : below + part * (above - below);
+}
+
+/* q is a number, a 0-d tensor, or a list of which each has its slice of the output. */
+static fid_status quantiles(fid_call *call, bool skip_nan) {
+    const fid_tensor *self = fid_arg_tensor(call, 0), *q = fid_arg_tensor(call, 1), *out = fid_out_tensor(call, 0);
+    size_t lead = q ? q->rank : 0, slices = q ? fid_tensor_numel(q) : 1;
+    fid_tensor slice = *out; /* the output without the dimension of q */
+    fid_reduction_dims dims;
+    fidk_reduction r;
+    interpolation way = LINEAR;
+    FID_TRY(read_interpolation(call, 4, &way));
+    FID_TRY(fid_reduction_dims_of(call, 2, 3, &dims));
+    slice.sizes += lead;
+    slice.strides += lead;
+    fidk_reduction_start(&r, self, &dims, (fid_dtype)self->dtype, (const fid_tensor *const[]){&slice}, 1);
+    ranked *items = fid_call_scratch(call, (size_t)r.count * sizeof *items);
+    if (!items) return FID_OUT_OF_MEMORY;
+    FIDK_WALK(&r.outer) {
+        load_sorted(&r, items);
+        for (size_t k = 0; k < slices; k++) {
+            double at = q ? fidk_get_real(q, lead ? (int64_t)k * q->strides[0] : 0) : fid_arg_double(call, 1);
+            if (!(at >= 0 && at <= 1)) return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: q is %g, outside [0, 1]", call->name, at);
+            fidk_set_real(out, r.outer.at[1] + (lead ? (int64_t)k * out->strides[0] : 0), quantile(&r, items, at, skip_nan, way));
+        }
+    }
+    return FID_OK;
+}
+
+#define QUANTILE_KERNEL(id, skip_nan)                                               \
+    static fid_status run_##id(fid_call *call) { return quantiles(call, skip_nan); } \
+    const fid_kernel fid_ref_##id = {.run = run_##id, .scratch_bytes = scratch_of_all};
+
+QUANTILE_KERNEL(quantile, false)
+QUANTILE_KERNEL(quantile_scalar, false)
+QUANTILE_KERNEL(nanquantile, true)
+QUANTILE_KERNEL(nanquantile_scalar, true)

@@ -23,22 +23,31 @@ static size_t dims_of(const fid_tensor *in, const fid_reduction_dims *dims, bool
     return rank;
 }
 
-fid_status fidk_reduction_begin(fidk_reduction *r, fid_call *call, uint32_t dims, uint32_t keepdim, fid_dtype as) {
+void fidk_reduction_start(fidk_reduction *r, const fid_tensor *in, const fid_reduction_dims *dims, fid_dtype as,
+                          const fid_tensor *const *outs, size_t out_count) {
     int64_t sizes[FID_MAX_RANK], strides[FID_MAX_RANK];
-    fid_reduction_dims which;
-    *r = (fidk_reduction){.call = call, .in = fid_arg_tensor(call, 0), .as = as, .form = fidk_form_of(as)};
-    FID_TRY(fid_reduction_dims_of(call, dims, keepdim, &which));
-    size_t rank = dims_of(r->in, &which, false, sizes, strides);
+    *r = (fidk_reduction){.in = in, .as = as, .form = fidk_form_of(as)};
+    size_t rank = dims_of(in, dims, false, sizes, strides);
     fidk_walk_begin(&r->outer, sizes, rank);
     fidk_walk_add_strides(&r->outer, strides);
-    for (uint32_t k = 0; call->output_index + k < call->arg_count; k++) {
-        output_strides(fid_out_tensor(call, k), r->in, &which, strides);
+    for (size_t k = 0; k < out_count; k++) {
+        output_strides(outs[k], in, dims, strides);
         fidk_walk_add_strides(&r->outer, strides);
     }
-    rank = dims_of(r->in, &which, true, sizes, strides);
+    rank = dims_of(in, dims, true, sizes, strides);
     fidk_walk_begin(&r->inner, sizes, rank);
     fidk_walk_add_strides(&r->inner, strides);
     r->count = (int64_t)r->inner.left;
+}
+
+fid_status fidk_reduction_begin(fidk_reduction *r, fid_call *call, uint32_t dims, uint32_t keepdim, fid_dtype as) {
+    const fid_tensor *outs[2] = {NULL, NULL};
+    size_t out_count = call->arg_count - call->output_index;
+    fid_reduction_dims which;
+    FID_TRY(fid_reduction_dims_of(call, dims, keepdim, &which));
+    for (uint32_t k = 0; k < out_count && k < 2; k++) outs[k] = fid_out_tensor(call, k);
+    fidk_reduction_start(r, fid_arg_tensor(call, 0), &which, as, outs, out_count < 2 ? out_count : 2);
+    r->call = call;
     return FID_OK;
 }
 

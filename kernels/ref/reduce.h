@@ -18,6 +18,9 @@ typedef struct fidk_reduction {
 
 /* `dims` and `keepdim` are argument numbers as for fid_reduction_dims_of. */
 fid_status fidk_reduction_begin(fidk_reduction *reduction, fid_call *call, uint32_t dims, uint32_t keepdim, fid_dtype as);
+/* The same with the dimensions and outputs given; an output has the shape of the kept (or kept as 1) dimensions. */
+void fidk_reduction_start(fidk_reduction *reduction, const fid_tensor *in, const fid_reduction_dims *dims, fid_dtype as,
+                          const fid_tensor *const *outs, size_t out_count);
 /* The input element at the present place of `inner`. */
 fidk_element fidk_reduction_get(const fidk_reduction *reduction, const fidk_walk *inner);
 

@@ -1,4 +1,4 @@
-/* Reference kernels between pointwise and matrix work: outer products added, traces, distances of two tensors, slices renormed. */
+/* Reference kernels between pointwise and matrix work: outer and Kronecker products, traces, dot products, distances, slices renormed. */
 #include "kernels/ref/elementwise.h"
 
 /* ---- addr: beta * self + alpha * outer(vec1, vec2); with beta 0 self is not read, so that its NaN does not count ---- */
@@ -101,3 +101,81 @@ static fid_status run_renorm(fid_call *call) {
     return FID_OK;
 }
 const fid_kernel fid_ref_renorm = {.run = run_renorm};
+
+/* ---- kron: out[i] = self[i / n] * other[i % n] in each dimension, n the size of other ---- */
+
+static fid_status run_kron(fid_call *call) {
+    const fid_tensor *self = fid_arg_tensor(call, 0), *other = fid_arg_tensor(call, 1), *out = fid_out_tensor(call, 0);
+    fid_dtype dtype = (fid_dtype)out->dtype;
+    fidk_walk walk;
+    fidk_walk_begin(&walk, out->sizes, out->rank);
+    fidk_walk_add(&walk, out);
+    FIDK_WALK(&walk) {
+        int64_t a = 0, b = 0;
+        for (size_t d = 0; d < out->rank; d++) {
+            size_t back = out->rank - d; /* from the last dimension */
+            int64_t n = back <= other->rank ? other->sizes[other->rank - back] : 1;
+            if (back <= self->rank) a += walk.index[d] / n * self->strides[self->rank - back];
+            if (back <= other->rank) b += walk.index[d] % n * other->strides[other->rank - back];
+        }
+        fidk_element x = fidk_convert(fidk_load((fid_dtype)self->dtype, self->data, a), (fid_dtype)self->dtype, dtype);
+        fidk_element y = fidk_convert(fidk_load((fid_dtype)other->dtype, other->data, b), (fid_dtype)other->dtype, dtype);
+        bool real = fidk_form_of(dtype) == FIDK_REAL;
+        fidk_store(dtype, out->data, walk.at[0], real ? fidk_real(x.d * y.d) : fidk_int(fidk_wrap_mul(x.i, y.i)));
+    }
+    return FID_OK;
+}
+const fid_kernel fid_ref_kron = {.run = run_kron};
+
+/* ---- linalg_vecdot: sums of products along a dimension, the rest broadcast ---- */
+
+static fid_status run_linalg_vecdot(fid_call *call) {
+    const fid_tensor *x = fid_arg_tensor(call, 0), *y = fid_arg_tensor(call, 1), *out = fid_out_tensor(call, 0);
+    fid_meta both = fid_meta_of(x);
+    size_t dim, kept = 0;
+    FID_TRY(fid_meta_broadcast(call, &both, y));
+    FID_TRY(fid_wrap_dim(call, fid_arg_int(call, 2), both.rank, &dim));
+    int64_t size = both.sizes[dim], out_strides[FID_MAX_RANK] = {0};
+    for (size_t d = 0; d < both.rank; d++) out_strides[d] = d == dim ? 0 : out->strides[kept++];
+    fidk_walk walk;
+    fidk_walk_begin(&walk, both.sizes, both.rank);
+    fidk_walk_add(&walk, x);
+    fidk_walk_add(&walk, y);
+    int64_t x_step = walk.strides[0][dim], y_step = walk.strides[1][dim];
+    both.sizes[dim] = 1;
+    fidk_walk_begin(&walk, both.sizes, both.rank);
+    fidk_walk_add(&walk, x);
+    fidk_walk_add(&walk, y);
+    fidk_walk_add_strides(&walk, out_strides);
+    FIDK_WALK(&walk) {
+        double total = 0;
+        for (int64_t i = 0; i < size; i++) total += fidk_get_real(x, walk.at[0] + i * x_step) * fidk_get_real(y, walk.at[1] + i * y_step);
+        fidk_set_real(out, walk.at[2], total);
+    }
+    return FID_OK;
+}
+const fid_kernel fid_ref_linalg_vecdot = {.run = run_linalg_vecdot};
+
+/* ---- linalg_vander: x to the powers 0, 1, ..., along a new last dimension ---- */
+
+static fid_status run_linalg_vander(fid_call *call) {
+    const fid_tensor *x = fid_arg_tensor(call, 0), *out = fid_out_tensor(call, 0);
+    int64_t count = out->sizes[out->rank - 1], step = out->strides[out->rank - 1];
+    bool real = fidk_form_of((fid_dtype)out->dtype) == FIDK_REAL;
+    fidk_walk walk;
+    fidk_walk_begin(&walk, x->sizes, x->rank);
+    fidk_walk_add(&walk, x);
+    fidk_walk_add_strides(&walk, out->strides);
+    FIDK_WALK(&walk) {
+        double power = 1;
+        int64_t whole_power = 1;
+        for (int64_t i = 0; i < count; i++) {
+            if (real) fidk_set_real(out, walk.at[1] + i * step, power);
+            else fidk_set_int(out, walk.at[1] + i * step, whole_power);
+            if (real) power *= fidk_get_real(x, walk.at[0]);
+            else whole_power = fidk_wrap_mul(whole_power, fidk_get_int(x, walk.at[0]));
+        }
+    }
+    return FID_OK;
+}
+const fid_kernel fid_ref_linalg_vander = {.run = run_linalg_vander};

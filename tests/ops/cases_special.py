@@ -116,6 +116,67 @@ def losses(c):
     c.call("l1_loss", c.tensor((0,)), c.tensor((0,)), 1)
 
 
+def vector_losses(c):
+    c.comment("losses between vectors")
+    for dtype in (torch.float32, torch.float64, torch.int32):
+        a, b, d = c.tensor((3, 4), dtype), c.tensor((3, 4), dtype), c.tensor((3, 4), dtype)
+        for reduction in (0, 1, 2):
+            c.call("cosine_embedding_loss", a, b, torch.tensor([1, -1, 1]).to(dtype), 0.2, reduction)
+            if dtype != torch.int32:
+                c.call("triplet_margin_loss", a, b, d, 0.5, 2.0, 1e-6, False, reduction)
+                c.call("triplet_margin_loss", a, b, d, 1.5, 1.0, 1e-6, True, reduction)
+    c.call("cosine_embedding_loss", c.tensor((4,)), c.tensor((4,)), torch.tensor(1.0))
+    c.error("cosine_embedding_loss", c.tensor((3, 4)), c.tensor((3, 4)), torch.tensor([1.0, 1.0]))
+
+
+def integrals(c):
+    c.comment("integrals, quantiles")
+    for dtype in (torch.float32, torch.float64, torch.int32):
+        y = c.tensor((2, 3, 4), dtype)
+        for name in ("trapezoid", "trapz"):
+            c.call(name + ".x", y, c.tensor((4,), dtype))
+            c.call(name + ".x", y, c.tensor((3,), dtype), dim=1)
+            c.call(name + ".x", y, c.tensor((2, 3, 4), dtype), dim=0)
+            c.call(name + ".dx", y, dx=2.0, dim=1)
+        c.call("cumulative_trapezoid.x", y, c.tensor((4,), dtype))
+        c.call("cumulative_trapezoid.x", y, c.tensor((2, 3, 4), dtype), dim=0)
+        c.call("cumulative_trapezoid.dx", y, dx=2.0, dim=1)
+    c.call("trapezoid.dx", c.tensor((2, 1)))
+    c.call("trapezoid.dx", c.tensor((2, 0)))
+    for dtype in (torch.float32, torch.float64):
+        x = c.tensor((3, 4), dtype)
+        for way in ("linear", "lower", "higher", "midpoint", "nearest"):
+            c.call("quantile", x, torch.tensor([0.1, 0.6, 1.0], dtype=dtype), 1, True, interpolation=way)
+            c.call("quantile.scalar", x, 0.3, interpolation=way)
+        x[0, 1] = NAN
+        c.call("quantile", x, torch.tensor(0.5, dtype=dtype), 1)
+        c.call("nanquantile", x, torch.tensor([0.5, 0.2], dtype=dtype), 0)
+        c.call("nanquantile.scalar", x, 0.5, None, True)
+    c.error("quantile", c.tensor((3,)), torch.tensor([1.5]))
+
+
+def lookups(c):
+    c.comment("lookups and small products")
+    for dtype in (torch.int64, torch.int8, torch.float32):
+        c.call("isin.Tensor_Tensor", c.tensor((2, 4), dtype, 0, 5).round() if dtype.is_floating_point else c.tensor((2, 4), dtype, 0, 5),
+               torch.tensor([1, 3]).to(dtype))
+        c.call("isin.Tensor_Tensor", torch.tensor([1, 2, 3]).to(dtype), torch.tensor([[1], [3]]).to(dtype), invert=True)
+        c.call("isin.Tensor_Scalar", torch.tensor([1, 2, 3]).to(dtype), 2)
+        c.call("isin.Scalar_Tensor", 2, torch.tensor([1, 2, 3]).to(dtype))
+        c.call("kron", c.tensor((2, 3), dtype), c.tensor((3,), dtype))
+        c.call("kron", c.tensor((2,), dtype), c.tensor((1, 2, 2), dtype))
+        c.call("linalg_vander", torch.tensor([[1, 2, 3], [0, -1, 4]]).to(dtype))
+        c.call("linalg_vander", torch.tensor([2, 3]).to(dtype), N=4)
+    for dtype in (torch.float32, torch.float64):
+        c.call("histc", torch.tensor([1.0, 2.0, 1.0, 3.0, -1.0, 7.0], dtype=dtype), 4, 0, 3)
+        c.call("histc", c.tensor((20,), dtype), 5)
+        c.call("histc", torch.tensor([1.0, 1.0], dtype=dtype), 4)
+        c.call("linalg_vecdot", c.tensor((2, 3), dtype), c.tensor((3,), dtype))
+        c.call("linalg_vecdot", c.tensor((2, 3), dtype), c.tensor((2, 1), dtype), dim=0)
+    c.call("zero", c.tensor((2, 3)))
+    c.call("zero", c.tensor((2, 0)))
+
+
 def cases(c):
-    for part in (functions, numbers, small, losses):
+    for part in (functions, numbers, small, losses, vector_losses, integrals, lookups):
         part(c)
