@@ -2,7 +2,9 @@
 #ifndef FID_PYTHON_NATIVE_H
 #define FID_PYTHON_NATIVE_H
 
-#define Py_LIMITED_API 0x030A0000
+#ifndef Py_LIMITED_API
+#define Py_LIMITED_API 0x030A0000 /* CMake says the same */
+#endif
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -20,7 +22,7 @@ PyObject *native_raise(native_state *state, fid_status status, const fid_message
 /* ---- Tensors (native_tensor.c): memory that Python owns, handed on by DLPack. ---- */
 
 extern PyType_Spec native_tensor_spec;
-/* A tensor over `memory` from PyMem_RawMalloc, which it takes over, also on failure. */
+/* A tensor over `memory` from malloc, which it takes over, also on failure. */
 PyObject *native_tensor_create(native_state *state, fid_dtype dtype, const int64_t *sizes, const int64_t *strides, size_t rank, void *memory);
 
 /* A tensor that somebody else lends through __dlpack__. Release when the call is over. */

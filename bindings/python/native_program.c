@@ -157,9 +157,9 @@ typedef struct run_memory {
 
 static void free_run(run_memory *run) {
     for (size_t i = 0; run->inputs && i < run->input_count; i++) native_release(&run->inputs[i]);
-    for (size_t i = 0; run->outputs && i < run->output_count; i++) PyMem_RawFree(run->outputs[i]);
-    PyMem_RawFree(run->inputs);
-    PyMem_RawFree(run->outputs);
+    for (size_t i = 0; run->outputs && i < run->output_count; i++) free(run->outputs[i]);
+    free(run->inputs);
+    free(run->outputs);
 }
 
 static int plain_value(PyObject *object, fid_value *out) {
@@ -207,10 +207,10 @@ static fid_status place_outputs(method_object *self, run_memory *run) {
         fid_tensor_info info;
         FID_TRY(fid_method_output_info(self->method, i, &info));
         if (info.tag != FID_TAG_TENSOR || info.dynamism != FID_STATIC) continue;
-        run->outputs[i] = PyMem_RawMalloc(info.bytes ? info.bytes : 1);
+        run->outputs[i] = malloc(info.bytes ? info.bytes : 1);
         if (!run->outputs[i]) return FID_OUT_OF_MEMORY;
         if (fid_method_set_output_data(self->method, i, run->outputs[i], info.bytes) != FID_OK) {
-            PyMem_RawFree(run->outputs[i]);
+            free(run->outputs[i]);
             run->outputs[i] = NULL;
         }
     }
@@ -222,7 +222,7 @@ static PyObject *tensor_output(native_state *state, const fid_tensor *tensor, vo
     void *memory = *placed;
     if (!memory || memory != tensor->data) {
         size_t bytes = fid_tensor_bytes(tensor);
-        memory = PyMem_RawMalloc(bytes ? bytes : 1);
+        memory = malloc(bytes ? bytes : 1);
         if (!memory) return PyErr_NoMemory();
         if (bytes) memcpy(memory, tensor->data, bytes);
     } else *placed = NULL;
@@ -281,8 +281,8 @@ static PyObject *method_execute(PyObject *object, PyObject *inputs) {
     if ((size_t)PyList_Size(inputs) != run.input_count) {
         return PyErr_Format(PyExc_ValueError, "the method takes %zu inputs, %zd were given", run.input_count, PyList_Size(inputs));
     }
-    run.inputs = PyMem_RawCalloc(run.input_count + 1, sizeof *run.inputs);
-    run.outputs = PyMem_RawCalloc(run.output_count + 1, sizeof *run.outputs);
+    run.inputs = calloc(run.input_count + 1, sizeof *run.inputs);
+    run.outputs = calloc(run.output_count + 1, sizeof *run.outputs);
     PyObject *result = run.inputs && run.outputs ? execute(self, inputs, &run) : PyErr_NoMemory();
     free_run(&run);
     return result;

@@ -1,5 +1,7 @@
 /* Tensors across the border by DLPack, in and out without copies. The layout is that of the DLPack specification, version 0.8
  * (unversioned capsules), which every producer and consumer still takes. */
+#include <stdlib.h>
+
 #include "native.h"
 
 typedef struct dl_device { int32_t type, id; } dl_device;
@@ -46,7 +48,7 @@ PyObject *native_tensor_create(native_state *state, fid_dtype dtype, const int64
     allocfunc allocate = (allocfunc)PyType_GetSlot(state->tensor, Py_tp_alloc);
     tensor_object *self = (tensor_object *)allocate(state->tensor, 0);
     if (!self) {
-        PyMem_RawFree(memory);
+        free(memory);
         return NULL;
     }
     self->memory = memory;
@@ -59,7 +61,7 @@ PyObject *native_tensor_create(native_state *state, fid_dtype dtype, const int64
 
 static void tensor_dealloc(PyObject *object) {
     PyTypeObject *type = Py_TYPE(object);
-    PyMem_RawFree(((tensor_object *)object)->memory);
+    free(((tensor_object *)object)->memory);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
     Py_DECREF(type);
 }
@@ -74,7 +76,7 @@ static void delete_lent(dl_managed_tensor *managed) {
     PyGILState_STATE gil = PyGILState_Ensure();
     Py_DECREF((PyObject *)managed->context);
     PyGILState_Release(gil);
-    PyMem_RawFree(managed);
+    free(managed);
 }
 
 static void capsule_destructor(PyObject *capsule) {
@@ -87,7 +89,7 @@ static PyObject *tensor_dlpack(PyObject *object, PyObject *args, PyObject *keywo
     (void)args;
     (void)keywords; /* stream, max_version, dl_device, copy: one device, and an unversioned capsule is always allowed */
     tensor_object *self = (tensor_object *)object;
-    lent_tensor *lent = PyMem_RawCalloc(1, sizeof *lent);
+    lent_tensor *lent = calloc(1, sizeof *lent);
     if (!lent) return PyErr_NoMemory();
     memcpy(lent->sizes, self->sizes, sizeof lent->sizes);
     memcpy(lent->strides, self->strides, sizeof lent->strides);
@@ -99,11 +101,11 @@ static PyObject *tensor_dlpack(PyObject *object, PyObject *args, PyObject *keywo
         if (dtype_pairs[i].dtype == self->dtype) lent->managed.tensor.dtype = (dl_dtype){dtype_pairs[i].code, dtype_pairs[i].bits, 1};
     }
     if (!lent->managed.tensor.dtype.lanes) {
-        PyMem_RawFree(lent);
+        free(lent);
         return PyErr_Format(PyExc_BufferError, "DLPack has no dtype for %s", fid_dtype_name((fid_dtype)self->dtype));
     }
     PyObject *capsule = PyCapsule_New(&lent->managed, "dltensor", capsule_destructor);
-    if (!capsule) PyMem_RawFree(lent);
+    if (!capsule) free(lent);
     else Py_INCREF(object);
     return capsule;
 }
