@@ -7,25 +7,34 @@ static bool is_placed_root(const fidc_life *life) { return life->has_address && 
 
 static bool is_permanent(const fidc_planner *planner, const fidc_life *life) { return life->first == 0 && life->last == planner->end; }
 
-/* Largest sum of live bytes at any moment, each rounded up to `alignment`, of roots that are (not) there all the time. */
-static fid_status find_bound(const fidc_planner *planner, uint64_t alignment, bool with_permanent, uint64_t *out_bound) {
+/* What one moment needs at least: every block from an aligned offset on; only the last one needs no padding behind it. */
+typedef struct demand { uint64_t padded, largest_padding; } demand;
+
+static void add_demand(demand *moments, const fidc_life *life, uint64_t alignment) {
+    uint64_t size = padded(life->bytes, alignment), padding = size - life->bytes;
+    for (uint32_t t = life->first; t <= life->last; t++) {
+        moments[t].padded += size;
+        if (padding > moments[t].largest_padding) moments[t].largest_padding = padding;
+    }
+}
+
+/* Largest demand of any moment. `shared_only`: of the roots that are not there all the time, with all padding. */
+static fid_status find_bound(const fidc_planner *planner, bool shared_only, uint64_t *out_bound) {
     fidc_program *program = planner->graph->program;
-    size_t size = ((size_t)planner->end + 2) * sizeof(int64_t);
-    int64_t *change = fid_allocate(program->allocator, size), live = 0;
-    if (!change) return fid_fail(program->sink, FID_OUT_OF_MEMORY, "no memory to plan %s", planner->graph->name);
-    memset(change, 0, size);
+    size_t size = ((size_t)planner->end + 1) * sizeof(demand);
+    demand *moments = fid_allocate(program->allocator, size);
+    if (!moments) return fid_fail(program->sink, FID_OUT_OF_MEMORY, "no memory to plan %s", planner->graph->name);
+    memset(moments, 0, size);
     for (uint32_t i = 0; i < planner->graph->value_count; i++) {
         const fidc_life *life = &planner->lives[i];
-        if (!is_placed_root(life) || (!with_permanent && is_permanent(planner, life))) continue;
-        change[life->first] += (int64_t)padded(life->bytes, alignment);
-        change[life->last + 1] -= (int64_t)padded(life->bytes, alignment);
+        if (is_placed_root(life) && !(shared_only && is_permanent(planner, life))) add_demand(moments, life, planner->options->alignment);
     }
     *out_bound = 0;
     for (uint32_t t = 0; t <= planner->end; t++) {
-        live += change[t];
-        if ((uint64_t)live > *out_bound) *out_bound = (uint64_t)live;
+        uint64_t bytes = moments[t].padded - (shared_only ? 0 : moments[t].largest_padding);
+        if (bytes > *out_bound) *out_bound = bytes;
     }
-    fid_free(program->allocator, change, size);
+    fid_free(program->allocator, moments, size);
     return FID_OK;
 }
 
@@ -54,7 +63,7 @@ static fid_status place_others(const fidc_planner *planner, fidc_plan *plan, uin
         if (!is_placed_root(life) || is_permanent(planner, life)) continue;
         blocks[count++] = (fidc_block){i, life->first, life->last, padded(life->bytes, planner->options->alignment), 0};
     }
-    fid_status status = find_bound(planner, planner->options->alignment, false, &bound);
+    fid_status status = find_bound(planner, true, &bound);
     if (status == FID_OK) status = fidc_plan_place(program, blocks, count, bound, &total);
     for (uint32_t i = 0; status == FID_OK && i < count; i++) {
         uint64_t end = start + blocks[i].offset + planner->lives[blocks[i].id].bytes;
@@ -80,7 +89,7 @@ static void fill_plan(const fidc_planner *planner, fidc_plan *plan) {
 static fid_status plan_all(fidc_planner *planner, fidc_plan *plan) {
     FID_TRY(fidc_plan_lifetimes(planner));
     fidc_plan_aliases(planner);
-    FID_TRY(find_bound(planner, 1, true, &plan->bound_bytes));
+    FID_TRY(find_bound(planner, false, &plan->bound_bytes));
     FID_TRY(place_others(planner, plan, place_permanent(planner, plan)));
     fill_plan(planner, plan);
     return FID_OK;

@@ -17,7 +17,7 @@ typedef struct fidc_plan {
     fidc_placement *of;     /* by value id */
     uint32_t count;
     uint64_t planned_bytes; /* size of the block */
-    uint64_t bound_bytes;   /* largest sum of live bytes at any moment: no placement can be smaller */
+    uint64_t bound_bytes;   /* largest need of any moment, each tensor at an aligned offset: no placement can be smaller */
 } fidc_plan;
 
 typedef struct fidc_plan_options {
