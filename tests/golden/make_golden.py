@@ -27,6 +27,17 @@ class Scale(torch.nn.Module):
         return x * 2 + y, x - y
 
 
+class Sum(torch.nn.Module):
+    def __init__(self, times):
+        super().__init__()
+        self.times = times
+
+    def forward(self, x, y):
+        for _ in range(self.times):
+            x = x + y
+        return x
+
+
 class Branch(torch.nn.Module):
     def forward(self, x):
         return torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x * 2, (x,))
@@ -101,6 +112,8 @@ def main():
          {"forward": (Perceptron(), (x,), {"x": {0: batch}}), "scale": (Scale(), (torch.randn(3), torch.randn(3)), None)},
          [("forward", (x,)), ("forward", (torch.randn(6, 4),)), ("forward", (torch.randn(1, 4),)),
           ("scale", (torch.randn(3), torch.randn(3)))])
+    pair = (torch.tensor([1.0, 2.0]), torch.tensor([10.0, 20.0]))
+    save("sums", {"once": (Sum(1), pair, None), "twice": (Sum(2), pair, None)}, [("once", pair), ("twice", pair)])
     save("branch", {"forward": (Branch(), (torch.ones(2, 3),), None)},
          [("forward", (torch.ones(2, 3),)), ("forward", (-torch.ones(2, 3),)), ("forward", (torch.ones(2, 3),))])
     save("mapped", {"forward": (Mapped(), (torch.randn(3, 2), torch.randn(2)), None)},
