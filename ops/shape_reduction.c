@@ -83,6 +83,12 @@ static fid_status need_float(const fid_call *call, fid_dtype dtype) {
                     fid_dtype_name(dtype));
 }
 
+static fid_status need_real(const fid_call *call, fid_dtype dtype) {
+    FID_TRY(need_float(call, dtype));
+    if (!fid_dtype_is_complex(dtype)) return FID_OK;
+    return fid_fail(call->sink, FID_NOT_SUPPORTED, "%s: complex numbers are not supported here", call->name);
+}
+
 #define SHAPE(name)                                                                        \
     fid_status fid_shape_##name(const fid_call *call, fid_meta *outs, size_t out_count) { \
         (void)out_count; /* as many as the row has results */
@@ -158,7 +164,7 @@ SHAPE(count_dims) return reduce(call, 1, FID_NO_ARG, FID_INT64, outs);
 }
 
 static fid_status variance(const fid_call *call, uint32_t dims, uint32_t keepdim, fid_meta *outs, size_t out_count) {
-    FID_TRY(need_float(call, self_dtype(call)));
+    FID_TRY(need_real(call, self_dtype(call)));
     for (size_t i = 0; i < out_count; i++) FID_TRY(reduce(call, dims, keepdim, self_dtype(call), &outs[i]));
     return FID_OK;
 }
@@ -211,10 +217,10 @@ SHAPE(cumulative_with_index)
 
 /* Argument 2 is half_to_float: float16 in, float32 out. */
 SHAPE(softmax)
-    FID_TRY(need_float(call, self_dtype(call)));
+    FID_TRY(need_real(call, self_dtype(call)));
     return along(call, fid_arg_bool(call, 2) && self_dtype(call) == FID_FLOAT16 ? FID_FLOAT32 : self_dtype(call), outs);
 }
 SHAPE(softmax_dtype)
-    FID_TRY(need_float(call, dtype_or(call, 2, self_dtype(call))));
+    FID_TRY(need_real(call, dtype_or(call, 2, self_dtype(call))));
     return along(call, dtype_or(call, 2, self_dtype(call)), outs);
 }

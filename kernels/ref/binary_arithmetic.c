@@ -1,4 +1,5 @@
 /* Reference kernels of two-operand arithmetic: sums, products, quotients with their rounding modes, remainders, powers. */
+#include "kernels/ref/complex_math.h"
 #include "kernels/ref/elementwise.h"
 
 static const char division_by_zero[] = "an integer is divided by zero; PyTorch refuses that as well";
@@ -16,14 +17,13 @@ static fidk_element product(const fidk_element *in, fidk_elementwise *e) {
     const fidk_element a = in[0], b = in[1];
     if (e->form == FIDK_INTEGER) return fidk_int(fidk_wrap_mul(a.i, b.i));
     if (e->form == FIDK_REAL) return fidk_real(a.d * b.d);
-    return (fidk_element){.c = {a.c.re * b.c.re - a.c.im * b.c.im, a.c.re * b.c.im + a.c.im * b.c.re}};
+    return (fidk_element){.c = fidk_complex_mul(a.c, b.c)};
 }
 
 static fidk_element quotient(const fidk_element *in, fidk_elementwise *e) {
     const fidk_element a = in[0], b = in[1];
     if (e->form == FIDK_REAL) return fidk_real(a.d / b.d);
-    double norm = b.c.re * b.c.re + b.c.im * b.c.im;
-    return (fidk_element){.c = {(a.c.re * b.c.re + a.c.im * b.c.im) / norm, (a.c.im * b.c.re - a.c.re * b.c.im) / norm}};
+    return (fidk_element){.c = fidk_complex_div(a.c, b.c)};
 }
 
 /* PyTorch does not round a number or 0-d operand of a product or quotient to half precision before it computes; of a sum it does. */
@@ -34,6 +34,7 @@ static void add_wide_operand(fidk_elementwise *e, uint32_t i) {
 
 static fid_status wide_binary(fid_call *call, fid_dtype compute, fidk_function *function) {
     fidk_elementwise e = fidk_elementwise_begin(call, compute);
+    e.takes_complex = true;
     add_wide_operand(&e, 0);
     add_wide_operand(&e, 1);
     return fidk_elementwise_run(&e, function);
@@ -45,6 +46,7 @@ static fid_status scaled_sum(fid_call *call, uint32_t a, uint32_t b, int64_t sig
     fid_value sign_value = fid_int_value(sign);
     fidk_element factors[2] = {fidk_number(call->args[2], fidk_wide(e.compute)), fidk_number(&sign_value, e.compute)};
     e.extra[0] = product(factors, &e);
+    e.takes_complex = true;
     fidk_operand_add(&e, a, e.compute);
     fidk_operand_add(&e, b, e.compute);
     return fidk_elementwise_run(&e, add_scaled);
@@ -156,7 +158,16 @@ static int64_t int_power(int64_t base, int64_t exponent) {
 
 static fidk_element power(const fidk_element *in, fidk_elementwise *e) {
     if (e->form == FIDK_REAL) return fidk_real(pow(in[0].d, in[1].d));
+    if (e->form == FIDK_COMPLEX) return (fidk_element){.c = fidk_complex_pow(in[0].c, in[1].c)};
     return fidk_int(int_power(in[0].i, in[1].i));
+}
+
+static fid_status raise(fid_call *call) {
+    fidk_elementwise e = fidk_elementwise_begin(call, fid_result_type(call, 0, 2));
+    e.takes_complex = true;
+    fidk_operand_add(&e, 0, e.compute);
+    fidk_operand_add(&e, 1, e.compute);
+    return fidk_elementwise_run(&e, power);
 }
 
 static fid_status power_by_number(fid_call *call) {
@@ -164,12 +175,12 @@ static fid_status power_by_number(fid_call *call) {
         return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: an integer tensor has no negative integer power; convert it to float",
                         call->name);
     }
-    return fidk_binary(call, power);
+    return raise(call);
 }
 
-FIDK_KERNEL(pow_Tensor_Tensor, fidk_binary(call, power))
+FIDK_KERNEL(pow_Tensor_Tensor, raise(call))
 FIDK_KERNEL(pow_Tensor_Scalar, power_by_number(call))
-FIDK_KERNEL(pow_Scalar, fidk_binary(call, power))
+FIDK_KERNEL(pow_Scalar, raise(call))
 
 /* ---- Extremes ---- */
 

@@ -1,14 +1,6 @@
 /* Reference kernels of comparisons and logic: bool outputs. */
 #include "kernels/ref/elementwise.h"
 
-static fid_status compare(fid_call *call, fidk_function *function) {
-    fidk_elementwise e = fidk_elementwise_begin(call, fid_result_type(call, 0, 2));
-    e.result = FID_BOOL;
-    fidk_operand_add(&e, 0, e.compute);
-    fidk_operand_add(&e, 1, e.compute);
-    return fidk_elementwise_run(&e, function);
-}
-
 static fidk_element equal(const fidk_element *in, fidk_elementwise *e) {
     if (e->form == FIDK_INTEGER) return fidk_int(in[0].i == in[1].i);
     if (e->form == FIDK_REAL) return fidk_int(in[0].d == in[1].d);
@@ -16,6 +8,15 @@ static fidk_element equal(const fidk_element *in, fidk_elementwise *e) {
 }
 
 static fidk_element not_equal(const fidk_element *in, fidk_elementwise *e) { return fidk_int(!equal(in, e).i); }
+
+static fid_status compare(fid_call *call, fidk_function *function) {
+    fidk_elementwise e = fidk_elementwise_begin(call, fid_result_type(call, 0, 2));
+    e.result = FID_BOOL;
+    e.takes_complex = function == equal || function == not_equal;
+    fidk_operand_add(&e, 0, e.compute);
+    fidk_operand_add(&e, 1, e.compute);
+    return fidk_elementwise_run(&e, function);
+}
 
 static fidk_element less(const fidk_element *in, fidk_elementwise *e) {
     return fidk_int(e->form == FIDK_REAL ? in[0].d < in[1].d : fidk_int_less(e->compute, in[0].i, in[1].i));

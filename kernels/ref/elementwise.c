@@ -39,7 +39,13 @@ static fid_dtype unrounded(fid_dtype result) {
     }
 }
 
+fid_status fidk_refuse_complex(const fid_call *call) {
+    return fid_fail(call->sink, FID_INVALID_TYPE, "%s: complex numbers are not supported here; compute with their parts (view_as_real)",
+                    call->name);
+}
+
 fid_status fidk_elementwise_run(fidk_elementwise *e, fidk_function *function) {
+    if (e->form == FIDK_COMPLEX && !e->takes_complex) return fidk_refuse_complex(e->call);
     const fid_tensor *out = fid_out_tensor(e->call, 0);
     fid_dtype out_dtype = (fid_dtype)out->dtype;
     fidk_walk walk;
@@ -59,18 +65,23 @@ fid_status fidk_elementwise_run(fidk_elementwise *e, fidk_function *function) {
     return FID_OK;
 }
 
-static fid_status unary_as(fid_call *call, fid_dtype compute, fidk_function *function) {
+static fid_status unary_as(fid_call *call, fid_dtype compute, bool takes_complex, fidk_function *function) {
     fidk_elementwise e = fidk_elementwise_begin(call, compute);
+    e.takes_complex = takes_complex;
     fidk_operand_add(&e, 0, compute);
     return fidk_elementwise_run(&e, function);
 }
 
 fid_status fidk_unary(fid_call *call, fidk_function *function) {
-    return unary_as(call, (fid_dtype)fid_arg_tensor(call, 0)->dtype, function);
+    return unary_as(call, (fid_dtype)fid_arg_tensor(call, 0)->dtype, false, function);
+}
+
+fid_status fidk_unary_complex(fid_call *call, fidk_function *function) {
+    return unary_as(call, (fid_dtype)fid_arg_tensor(call, 0)->dtype, true, function);
 }
 
 fid_status fidk_unary_float(fid_call *call, fidk_function *function) {
-    return unary_as(call, fid_dtype_to_float((fid_dtype)fid_arg_tensor(call, 0)->dtype), function);
+    return unary_as(call, fid_dtype_to_float((fid_dtype)fid_arg_tensor(call, 0)->dtype), false, function);
 }
 
 static fid_status binary_as(fid_call *call, fid_dtype compute, fidk_function *function) {

@@ -23,6 +23,7 @@ typedef struct fidk_elementwise {
     size_t count;
     fidk_element extra[3];     /* whatever the operator's function needs besides: bounds, factors */
     bool flag;                 /* the same */
+    bool takes_complex;        /* the function knows complex operands; others are refused */
     const char *failure;       /* the function sets it when data does not allow a result: ends the loop */
 } fidk_elementwise;
 
@@ -37,9 +38,13 @@ fid_status fidk_elementwise_run(fidk_elementwise *e, fidk_function *function);
 
 /* The usual calls. */
 fid_status fidk_unary(fid_call *call, fidk_function *function);       /* dtype of argument 0 in and out */
+fid_status fidk_unary_complex(fid_call *call, fidk_function *function); /* complex numbers as well */
 fid_status fidk_unary_float(fid_call *call, fidk_function *function); /* integers become float32 first */
 fid_status fidk_binary(fid_call *call, fidk_function *function);      /* arguments 0 and 1 in their promoted dtype */
 fid_status fidk_binary_float(fid_call *call, fidk_function *function);
+
+/* FID_INVALID_TYPE with a sentence: the operator does not know complex numbers. */
+fid_status fidk_refuse_complex(const fid_call *call);
 
 /* The dtype in which PyTorch computes with a dtype: float32 for the narrow floats, else itself. */
 fid_dtype fidk_wide(fid_dtype dtype);

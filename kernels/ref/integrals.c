@@ -33,6 +33,7 @@ static void places_strides(const fid_tensor *y, const fid_tensor *x, size_t dim,
 }
 
 static fid_status trapezoid(fid_call *call, bool has_x, bool cumulative) {
+    if (fid_dtype_is_complex((fid_dtype)fid_out_tensor(call, 0)->dtype)) return fidk_refuse_complex(call);
     const fid_tensor *y = fid_arg_tensor(call, 0), *out = fid_out_tensor(call, 0);
     trapezoids t = {.y = y, .x = has_x ? fid_arg_tensor(call, 1) : NULL, .dx = has_x ? 0 : fid_arg_double(call, 1)};
     int64_t sizes[FID_MAX_RANK], x_strides[FID_MAX_RANK] = {0}, out_strides[FID_MAX_RANK];

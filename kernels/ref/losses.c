@@ -38,6 +38,7 @@ static double value_at(loss *l, const fidk_walk *walk, const size_t *places, los
 static fid_status loss_run(loss *l, int64_t reduction, loss_function *function) {
     const fid_tensor *out = fid_out_tensor(l->call, 0);
     fid_meta both = {0};
+    if (fid_dtype_is_complex((fid_dtype)out->dtype)) return fidk_refuse_complex(l->call);
     size_t places[FIDK_OPERANDS];
     double total = 0;
     for (size_t k = 0; k < l->count; k++) {

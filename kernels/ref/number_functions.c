@@ -108,6 +108,7 @@ const fid_kernel fid_ref_isclose = {.run = run_isclose};
 static fid_status unary_to(fid_call *call, fid_dtype compute, fid_dtype result, fidk_function *function) {
     fidk_elementwise e = fidk_elementwise_begin(call, compute);
     e.result = result;
+    e.takes_complex = true;
     fidk_operand_add(&e, 0, compute);
     return fidk_elementwise_run(&e, function);
 }

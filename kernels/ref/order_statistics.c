@@ -87,6 +87,7 @@ static size_t most_frequent(const fidk_reduction *r, const ranked *items, size_t
 
 static fid_status pick(fid_call *call, uint32_t dims, uint32_t keepdim, double number, pick_function *function) {
     fidk_reduction r;
+    if (fid_dtype_is_complex((fid_dtype)fid_arg_tensor(call, 0)->dtype)) return fidk_refuse_complex(call);
     FID_TRY(fidk_reduction_begin(&r, call, dims, keepdim, (fid_dtype)fid_arg_tensor(call, 0)->dtype));
     r.number = number;
     ranked *items = fid_call_scratch(call, (size_t)r.count * sizeof *items);

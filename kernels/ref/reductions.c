@@ -6,13 +6,6 @@ static fid_dtype widest(fidk_form form) {
     return form == FIDK_REAL ? FID_FLOAT64 : form == FIDK_COMPLEX ? FID_COMPLEX128 : FID_INT64;
 }
 
-static fid_status reduce(fid_call *call, uint32_t dims, uint32_t keepdim, fid_dtype as, fidk_reduce_function *function) {
-    fidk_reduction r;
-    FID_TRY(fidk_reduction_begin(&r, call, dims, keepdim, as));
-    fidk_reduction_run(&r, 0, widest(r.form), function);
-    return FID_OK;
-}
-
 static fid_dtype self_dtype(const fid_call *call) { return (fid_dtype)fid_arg_tensor(call, 0)->dtype; }
 static fid_dtype dtype_or_self(const fid_call *call, uint32_t i) {
     return fid_arg_is_none(call, i) ? self_dtype(call) : (fid_dtype)fid_arg_int(call, i);
@@ -37,6 +30,14 @@ static fidk_element mean(const fidk_reduction *r) {
     double n = (double)r->count;
     if (r->form == FIDK_COMPLEX) return (fidk_element){.c = {total.c.re / n, total.c.im / n}};
     return fidk_real(total.d / n);
+}
+
+static fid_status reduce(fid_call *call, uint32_t dims, uint32_t keepdim, fid_dtype as, fidk_reduce_function *function) {
+    fidk_reduction r;
+    if (fid_dtype_is_complex(as) && function != sum && function != mean) return fidk_refuse_complex(call);
+    FID_TRY(fidk_reduction_begin(&r, call, dims, keepdim, as));
+    fidk_reduction_run(&r, 0, widest(r.form), function);
+    return FID_OK;
 }
 
 static fidk_element sum_without_nan(const fidk_reduction *r) {
@@ -181,6 +182,7 @@ static fidk_element index_of_smallest(const fidk_reduction *r) {
 static fid_status extremes(fid_call *call, uint32_t dims, uint32_t keepdim, fidk_reduce_function *first, fidk_reduce_function *second,
                            uint32_t index_output) {
     fidk_reduction r;
+    if (fid_dtype_is_complex(self_dtype(call))) return fidk_refuse_complex(call);
     FID_TRY(fidk_reduction_begin(&r, call, dims, keepdim, self_dtype(call)));
     fidk_reduction_run(&r, 0, index_output == 0 ? FID_INT64 : r.as, first);
     if (second) fidk_reduction_run(&r, 1, index_output == 1 ? FID_INT64 : r.as, second);
@@ -215,6 +217,7 @@ static fidk_element deviation(const fidk_reduction *r) { return fidk_real(sqrt(v
 
 static fid_status spread(fid_call *call, uint32_t dims, uint32_t keepdim, double correction, fidk_reduce_function *function) {
     fidk_reduction r;
+    if (fid_dtype_is_complex(self_dtype(call))) return fidk_refuse_complex(call);
     FID_TRY(fidk_reduction_begin(&r, call, dims, keepdim, self_dtype(call)));
     r.number = correction;
     fidk_reduction_run(&r, 0, FID_FLOAT64, function);

@@ -27,6 +27,7 @@ static fid_status each_row(fid_call *call, fid_dtype as, row_function *function)
     row r = {.in = fid_arg_tensor(call, 0), .out = fid_out_tensor(call, 0), .as = as};
     int64_t sizes[FID_MAX_RANK] = {0}, in_strides[FID_MAX_RANK] = {0};
     size_t dim;
+    if (fid_dtype_is_complex(as)) return fidk_refuse_complex(call);
     FID_TRY(fid_wrap_dim(call, fid_arg_int(call, 1), r.in->rank, &dim));
     if (call->output_index + 1 < call->arg_count) r.indices = fid_out_tensor(call, 1);
     for (size_t d = 0; d < r.in->rank; d++) {

@@ -10,6 +10,7 @@ static fidk_element chosen(const fidk_element *in, fidk_elementwise *e) {
 
 static fid_status choose(fid_call *call, fid_dtype compute, uint32_t mask, uint32_t if_true, uint32_t if_false) {
     fidk_elementwise e = fidk_elementwise_begin(call, compute);
+    e.takes_complex = true;
     fidk_operand_add(&e, mask, FID_BOOL);
     fidk_operand_add(&e, if_true, compute);
     fidk_operand_add(&e, if_false, compute);

@@ -30,6 +30,7 @@ const fid_kernel fid_ref_addr = {.run = run_addr};
 /* ---- trace ---- */
 
 static fid_status run_trace(fid_call *call) {
+    if (fid_dtype_is_complex((fid_dtype)fid_out_tensor(call, 0)->dtype)) return fidk_refuse_complex(call);
     const fid_tensor *self = fid_arg_tensor(call, 0), *out = fid_out_tensor(call, 0);
     int64_t n = self->sizes[0] < self->sizes[1] ? self->sizes[0] : self->sizes[1], step = self->strides[0] + self->strides[1];
     double real = 0;
@@ -60,6 +61,7 @@ static double norm_end(double total, double p) {
 }
 
 static fid_status run_dist(fid_call *call) {
+    if (fid_dtype_is_complex((fid_dtype)fid_arg_tensor(call, 0)->dtype)) return fidk_refuse_complex(call);
     const fid_tensor *self = fid_arg_tensor(call, 0), *other = fid_arg_tensor(call, 1);
     double p = fid_arg_double(call, 2), total = norm_start(p);
     fid_meta both = fid_meta_of(self);
@@ -92,6 +94,7 @@ static void renorm_slice(const fid_tensor *self, const fid_tensor *out, size_t d
 }
 
 static fid_status run_renorm(fid_call *call) {
+    if (fid_dtype_is_complex((fid_dtype)fid_out_tensor(call, 0)->dtype)) return fidk_refuse_complex(call);
     const fid_tensor *self = fid_arg_tensor(call, 0), *out = fid_out_tensor(call, 0);
     size_t dim;
     FID_TRY(fid_wrap_dim(call, fid_arg_int(call, 2), self->rank, &dim));
@@ -105,6 +108,7 @@ const fid_kernel fid_ref_renorm = {.run = run_renorm};
 /* ---- kron: out[i] = self[i / n] * other[i % n] in each dimension, n the size of other ---- */
 
 static fid_status run_kron(fid_call *call) {
+    if (fid_dtype_is_complex((fid_dtype)fid_out_tensor(call, 0)->dtype)) return fidk_refuse_complex(call);
     const fid_tensor *self = fid_arg_tensor(call, 0), *other = fid_arg_tensor(call, 1), *out = fid_out_tensor(call, 0);
     fid_dtype dtype = (fid_dtype)out->dtype;
     fidk_walk walk;
@@ -130,6 +134,7 @@ const fid_kernel fid_ref_kron = {.run = run_kron};
 /* ---- linalg_vecdot: sums of products along a dimension, the rest broadcast ---- */
 
 static fid_status run_linalg_vecdot(fid_call *call) {
+    if (fid_dtype_is_complex((fid_dtype)fid_out_tensor(call, 0)->dtype)) return fidk_refuse_complex(call);
     const fid_tensor *x = fid_arg_tensor(call, 0), *y = fid_arg_tensor(call, 1), *out = fid_out_tensor(call, 0);
     fid_meta both = fid_meta_of(x);
     size_t dim, kept = 0;
@@ -159,6 +164,7 @@ const fid_kernel fid_ref_linalg_vecdot = {.run = run_linalg_vecdot};
 /* ---- linalg_vander: x to the powers 0, 1, ..., along a new last dimension ---- */
 
 static fid_status run_linalg_vander(fid_call *call) {
+    if (fid_dtype_is_complex((fid_dtype)fid_out_tensor(call, 0)->dtype)) return fidk_refuse_complex(call);
     const fid_tensor *x = fid_arg_tensor(call, 0), *out = fid_out_tensor(call, 0);
     int64_t count = out->sizes[out->rank - 1], step = out->strides[out->rank - 1];
     bool real = fidk_form_of((fid_dtype)out->dtype) == FIDK_REAL;

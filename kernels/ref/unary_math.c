@@ -1,4 +1,5 @@
 /* Reference kernels of one-operand arithmetic and elementary functions. Float results are computed in double and rounded once. */
+#include "kernels/ref/complex_math.h"
 #include "kernels/ref/elementwise.h"
 
 #define PI 3.14159265358979323846
@@ -47,10 +48,10 @@ static fidk_element direction(const fidk_element *in, fidk_elementwise *e) {
     return size == 0 ? in[0] : (fidk_element){.c = {in[0].c.re / size, in[0].c.im / size}};
 }
 
-FIDK_KERNEL(neg, fidk_unary(call, negated))
-FIDK_KERNEL(square, fidk_unary(call, squared))
-FIDK_KERNEL(conj_physical, fidk_unary(call, conjugate))
-FIDK_KERNEL(sgn, fidk_unary(call, direction))
+FIDK_KERNEL(neg, fidk_unary_complex(call, negated))
+FIDK_KERNEL(square, fidk_unary_complex(call, squared))
+FIDK_KERNEL(conj_physical, fidk_unary_complex(call, conjugate))
+FIDK_KERNEL(sgn, fidk_unary_complex(call, direction))
 
 static fidk_element magnitude(const fidk_element *in, fidk_elementwise *e) {
     if (e->form == FIDK_COMPLEX) return fidk_real(hypot(in[0].c.re, in[0].c.im));
@@ -60,6 +61,7 @@ static fidk_element magnitude(const fidk_element *in, fidk_elementwise *e) {
 
 static fid_status run_abs(fid_call *call) {
     fidk_elementwise e = fidk_elementwise_begin(call, (fid_dtype)fid_arg_tensor(call, 0)->dtype);
+    e.takes_complex = true;
     if (e.compute == FID_COMPLEX64) e.result = FID_FLOAT32;
     if (e.compute == FID_COMPLEX128) e.result = FID_FLOAT64;
     fidk_operand_add(&e, 0, e.compute);
@@ -88,31 +90,54 @@ static fid_status run_round_decimals(fid_call *call) {
 
 const fid_kernel fid_ref_round_decimals = {.run = run_round_decimals};
 
-/* ---- Float functions: integers become float32 ---- */
+/* ---- Float functions, of complex numbers too: integers become float32 ---- */
 
-FIDK_FLOAT_UNARY(sqrt, sqrt(x))
-FIDK_FLOAT_UNARY(rsqrt, 1 / sqrt(x))
-FIDK_FLOAT_UNARY(reciprocal, 1 / x)
-FIDK_FLOAT_UNARY(exp, exp(x))
+/* Defines fid_ref_ID: `real` of x, `complex` of z. */
+#define COMPLEX_UNARY(id, real, complex)                                                                               \
+    static fidk_element value_##id(const fidk_element *in, fidk_elementwise *e) {                                      \
+        double x = in[0].d;                                                                                            \
+        fid_complex128 z = in[0].c;                                                                                    \
+        return e->form == FIDK_COMPLEX ? (fidk_element){.c = complex} : fidk_real(real);                               \
+    }                                                                                                                  \
+    FIDK_KERNEL(id, float_or_complex(call, value_##id))
+
+static fid_status float_or_complex(fid_call *call, fidk_function *function) {
+    fid_dtype dtype = (fid_dtype)fid_arg_tensor(call, 0)->dtype;
+    return fid_dtype_is_complex(dtype) ? fidk_unary_complex(call, function) : fidk_unary_float(call, function);
+}
+
+static fid_complex128 inverse(fid_complex128 z) { return fidk_complex_div(fidk_complex(1, 0), z); }
+static fid_complex128 logistic(fid_complex128 z) {
+    fid_complex128 power = fidk_complex_exp(fidk_complex(-z.re, -z.im));
+    return inverse(fidk_complex(1 + power.re, power.im));
+}
+
+COMPLEX_UNARY(sqrt, sqrt(x), fidk_complex_sqrt(z))
+COMPLEX_UNARY(rsqrt, 1 / sqrt(x), inverse(fidk_complex_sqrt(z)))
+COMPLEX_UNARY(reciprocal, 1 / x, inverse(z))
+COMPLEX_UNARY(exp, exp(x), fidk_complex_exp(z))
+COMPLEX_UNARY(log, log(x), fidk_complex_log(z))
+COMPLEX_UNARY(sin, sin(x), fidk_complex_turn_back(fidk_complex_sinh(fidk_complex_turn(z))))
+COMPLEX_UNARY(cos, cos(x), fidk_complex_cosh(fidk_complex_turn(z)))
+COMPLEX_UNARY(sinh, sinh(x), fidk_complex_sinh(z))
+COMPLEX_UNARY(cosh, cosh(x), fidk_complex_cosh(z))
+COMPLEX_UNARY(tanh, tanh(x), fidk_complex_tanh(z))
+COMPLEX_UNARY(sigmoid, 1 / (1 + exp(-x)), logistic(z))
+
+/* ---- Float functions ---- */
+
 FIDK_FLOAT_UNARY(exp2, exp2(x))
 FIDK_FLOAT_UNARY(expm1, expm1(x))
-FIDK_FLOAT_UNARY(log, log(x))
 FIDK_FLOAT_UNARY(log2, log2(x))
 FIDK_FLOAT_UNARY(log10, log10(x))
 FIDK_FLOAT_UNARY(log1p, log1p(x))
-FIDK_FLOAT_UNARY(sin, sin(x))
-FIDK_FLOAT_UNARY(cos, cos(x))
 FIDK_FLOAT_UNARY(tan, tan(x))
 FIDK_FLOAT_UNARY(asin, asin(x))
 FIDK_FLOAT_UNARY(acos, acos(x))
 FIDK_FLOAT_UNARY(atan, atan(x))
-FIDK_FLOAT_UNARY(sinh, sinh(x))
-FIDK_FLOAT_UNARY(cosh, cosh(x))
-FIDK_FLOAT_UNARY(tanh, tanh(x))
 FIDK_FLOAT_UNARY(asinh, asinh(x))
 FIDK_FLOAT_UNARY(acosh, acosh(x))
 FIDK_FLOAT_UNARY(atanh, atanh(x))
-FIDK_FLOAT_UNARY(sigmoid, 1 / (1 + exp(-x)))
 FIDK_FLOAT_UNARY(sinc, x == 0 ? 1 : sin(PI * x) / (PI * x))
 FIDK_FLOAT_UNARY(deg2rad, x * (PI / 180))
 FIDK_FLOAT_UNARY(rad2deg, x * (180 / PI))

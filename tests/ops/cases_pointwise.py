@@ -261,6 +261,22 @@ def copies(c):
     c.call("gt.Scalar", last, 0, layout=True)
 
 
+def complex_numbers(c):
+    c.comment("complex numbers")
+    z = torch.tensor([1 + 2j, -0.5 + 0.25j, 3 - 1j, -2j, 0.5 + 0j])
+    for name in ("sqrt", "rsqrt", "reciprocal", "exp", "log", "sin", "cos", "sinh", "cosh", "tanh", "sigmoid", "square", "neg", "abs", "sgn"):
+        c.call(name, z)
+        c.call(name, z.to(torch.complex128))
+    c.call("tanh", torch.tensor([400 + 1j, -400 - 1j], dtype=torch.complex128))
+    c.call("pow.Tensor_Tensor", z, z.flip(0), tol=(1e-5, 1e-5))
+    c.call("pow.Tensor_Scalar", z, 2.5, tol=(1e-5, 1e-5))
+    for name in ("eq.Tensor", "ne.Tensor", "add.Tensor", "mul.Tensor", "div.Tensor"):
+        c.call(name, z, z.flip(0))
+        c.call(name, z, c.tensor((5,)))
+    for name in ("floor", "relu", "gelu", "isposinf", "erf", "sign"):
+        c.error(name, z)
+
+
 def cases(c):
-    for part in (binary_arithmetic, divisions, float_binary, comparisons, bits, unary, activations, selections, copies):
+    for part in (complex_numbers, binary_arithmetic, divisions, float_binary, comparisons, bits, unary, activations, selections, copies):
         part(c)
