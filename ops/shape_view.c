@@ -119,6 +119,42 @@ fid_status fid_shape_view_as_real_copy(const fid_call *call, fid_meta *outs, siz
     return FID_OK;
 }
 
+/* real and imag: of a tensor that is not complex, real is the tensor and imag an error. */
+fid_status fid_shape_real(const fid_call *call, fid_meta *outs, size_t out_count) {
+    (void)out_count;
+    const fid_tensor *self = self_of(call);
+    fid_dtype dtype = (fid_dtype)self->dtype;
+    if (dtype == FID_COMPLEX64) dtype = FID_FLOAT32;
+    else if (dtype == FID_COMPLEX128) dtype = FID_FLOAT64;
+    fid_meta_set(outs, dtype, self->sizes, self->rank);
+    return FID_OK;
+}
+
+fid_status fid_shape_imag(const fid_call *call, fid_meta *outs, size_t out_count) {
+    if (fid_dtype_is_complex((fid_dtype)self_of(call)->dtype)) return fid_shape_real(call, outs, out_count);
+    return fid_fail(call->sink, FID_INVALID_TYPE, "%s takes a complex tensor, not %s", call->name,
+                    fid_dtype_name((fid_dtype)self_of(call)->dtype));
+}
+
+/* The same bytes as elements of another size: the last dimension grows or shrinks. */
+fid_status fid_shape_view_dtype(const fid_call *call, fid_meta *outs, size_t out_count) {
+    (void)out_count;
+    const fid_tensor *self = self_of(call);
+    fid_dtype dtype = (fid_dtype)fid_arg_int(call, 1);
+    int64_t from = (int64_t)fid_dtype_size((fid_dtype)self->dtype), to = (int64_t)fid_dtype_size(dtype), bytes;
+    fid_meta_set(outs, dtype, self->sizes, self->rank);
+    if (from == to) return FID_OK;
+    int64_t *last = &outs->sizes[self->rank ? self->rank - 1 : 0];
+    if (to == 0 || self->rank == 0 || __builtin_mul_overflow(*last, from, &bytes) || bytes % to != 0) {
+        char text[TEXT_SIZE];
+        return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: the last dimension of %s %s cannot be read as %s", call->name,
+                        fid_dtype_name((fid_dtype)self->dtype), fid_shape_text(self->sizes, self->rank, text, sizeof text),
+                        fid_dtype_name(dtype));
+    }
+    *last = bytes / to;
+    return FID_OK;
+}
+
 fid_status fid_shape_view_as_complex_copy(const fid_call *call, fid_meta *outs, size_t out_count) {
     (void)out_count;
     const fid_tensor *self = self_of(call);

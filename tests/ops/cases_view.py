@@ -138,6 +138,24 @@ def windows(c):
     c.error("view_as_complex_copy", c.tensor(()))
 
 
+def parts_of_elements(c):
+    z = c.tensor((2, 3), torch.complex64)
+    for name in ("real", "imag"):
+        c.call(name, z)
+        c.call(name, c.tensor((), torch.complex128))
+    c.call("real", c.tensor((2,)))
+    c.error("imag", c.tensor((2,)))
+    c.call("_conj_physical", z)
+    for name, expected in (("_conj", z.conj().resolve_conj()), ("_neg_view", -z)):
+        c.given("aten::" + name, [z], [expected])
+    c.given("aten::_neg_view", [torch.tensor([1, -5])], [torch.tensor([-1, 5])])
+    x = c.tensor((2, 4))
+    for dtype in (torch.int32, torch.int16, torch.uint8, torch.float64, torch.float32):
+        c.call("view.dtype", x if dtype != torch.float64 else x.abs() + 1, dtype)
+    c.error("view.dtype", c.tensor((2, 3)), torch.float64)
+    c.error("view.dtype", c.tensor(()), torch.int8)
+
+
 def cases(c):
-    for family in (view, squeezes, orders, parts, lists, windows):
+    for family in (view, squeezes, orders, parts, lists, windows, parts_of_elements):
         family(c)
