@@ -6,13 +6,15 @@
 #include "kernels/ref/dense.h"
 #include "ops/window.h"
 
+enum { PATCHES = 16 }; /* output positions that share one pass over the filters, which are often larger than the cache */
+
 typedef struct work {
     fid_convolution conv;
     int64_t group_in, group_out;    /* channels of one group */
     size_t in_points, out_points, taps; /* positions of input, output, kernel */
     double *filters;                /* (out_channels, group_in, taps) */
     double *image;                  /* (in_channels, in_points) of one batch item */
-    double *patch;                  /* (group_in, taps) */
+    double *patches;                /* (PATCHES, group_in, taps) */
     double *result;                 /* (out_channels, out_points) of one batch item */
     double *bias;                   /* (out_channels) */
 } work;
@@ -44,7 +46,7 @@ static int64_t source(const work *w, size_t d, int64_t out, int64_t k) {
 }
 
 /* The patch that output position `at` sees in the channels of `group`. */
-static void gather_patch(const work *w, int64_t group, const int64_t *at) {
+static void gather_patch(const work *w, int64_t group, const int64_t *at, double *patch) {
     const fid_window *window = &w->conv.window;
     const double *image = w->image + (size_t)(group * w->group_in) * w->in_points;
     int64_t k[3] = {0, 0, 0};
@@ -53,19 +55,27 @@ static void gather_patch(const work *w, int64_t group, const int64_t *at) {
         bool inside = depth >= 0 && row >= 0 && column >= 0;
         size_t point = inside ? (size_t)((depth * window->in[1] + row) * window->in[2] + column) : 0;
         for (int64_t c = 0; c < w->group_in; c++)
-            w->patch[(size_t)c * w->taps + tap] = inside ? image[(size_t)c * w->in_points + point] : 0;
+            patch[(size_t)c * w->taps + tap] = inside ? image[(size_t)c * w->in_points + point] : 0;
     }
+}
+
+/* One group at `count` output positions from `point` on, whose index is `at`. */
+static void convolve_block(const work *w, int64_t group, size_t point, const int64_t *at, size_t count) {
+    size_t row = (size_t)w->group_in * w->taps;
+    int64_t moving[3] = {at[0], at[1], at[2]};
+    for (size_t i = 0; i < count; i++, fidk_next_index(moving, w->conv.window.out, 3))
+        gather_patch(w, group, moving, w->patches + i * row);
+    for (int64_t o = group * w->group_out; o < (group + 1) * w->group_out; o++)
+        for (size_t i = 0; i < count; i++)
+            w->result[(size_t)o * w->out_points + point + i] = w->bias[o] + fidk_dot(w->patches + i * row, w->filters + (size_t)o * row, row);
 }
 
 static void convolve_item(const work *w) {
     int64_t at[3] = {0, 0, 0};
-    size_t row = (size_t)w->group_in * w->taps;
-    for (size_t point = 0; point < w->out_points; point++, fidk_next_index(at, w->conv.window.out, 3)) {
-        for (int64_t group = 0; group < w->conv.groups; group++) {
-            gather_patch(w, group, at);
-            for (int64_t o = group * w->group_out; o < (group + 1) * w->group_out; o++)
-                w->result[(size_t)o * w->out_points + point] = w->bias[o] + fidk_dot(w->patch, w->filters + (size_t)o * row, row);
-        }
+    for (size_t point = 0; point < w->out_points; point += PATCHES) {
+        size_t count = w->out_points - point < PATCHES ? w->out_points - point : PATCHES;
+        for (int64_t group = 0; group < w->conv.groups; group++) convolve_block(w, group, point, at, count);
+        for (size_t i = 0; i < count; i++) fidk_next_index(at, w->conv.window.out, 3);
     }
 }
 
@@ -76,7 +86,7 @@ static fid_status allocate(fid_call *call, work *w) {
     w->taps = fidk_product(conv->window.kernel, 3);
     FIDK_NEED(w->filters = fidk_doubles(call, fid_tensor_numel(conv->weight)));
     FIDK_NEED(w->image = fidk_doubles(call, (size_t)conv->in_channels * w->in_points));
-    FIDK_NEED(w->patch = fidk_doubles(call, (size_t)w->group_in * w->taps));
+    FIDK_NEED(w->patches = fidk_doubles(call, fidk_product((int64_t[]){PATCHES, w->group_in, (int64_t)w->taps}, 3)));
     FIDK_NEED(w->result = fidk_doubles(call, (size_t)conv->out_channels * w->out_points));
     FIDK_NEED(w->bias = fidk_dense_load_or(call, conv->bias, (size_t)conv->out_channels, 0));
     return FID_OK;

@@ -185,10 +185,14 @@ void fidk_dense_store_int(const fid_tensor *tensor, const int64_t *values) {
 }
 
 double fidk_dot(const double *a, const double *b, size_t count) {
-    double sum[4] = {0, 0, 0, 0};
+    double sum0 = 0, sum1 = 0, sum2 = 0, sum3 = 0;
     size_t i = 0;
-    for (; i + 4 <= count; i += 4)
-        for (size_t j = 0; j < 4; j++) sum[j] += a[i + j] * b[i + j];
-    for (; i < count; i++) sum[0] += a[i] * b[i];
-    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    for (; i + 4 <= count; i += 4) {
+        sum0 += a[i] * b[i];
+        sum1 += a[i + 1] * b[i + 1];
+        sum2 += a[i + 2] * b[i + 2];
+        sum3 += a[i + 3] * b[i + 3];
+    }
+    for (; i < count; i++) sum0 += a[i] * b[i];
+    return (sum0 + sum1) + (sum2 + sum3);
 }

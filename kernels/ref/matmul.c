@@ -179,29 +179,49 @@ const fid_kernel fid_ref_matmul = {.run = run_matmul};
 
 /* ---- linear ---- */
 
-/* out[..., n] = sum over k of input[..., k] * weight[n, k] + bias[n]; a weight of rank 1 has no n. Each leading index is one
- * product with a row, so that inputs of any dim order need no copy. */
+/* Row `i` of (rows, k) numbers, either kind. */
+static void load_product_row(const product *p, const fid_tensor *t, int64_t offset, int64_t stride, void *rows, size_t i) {
+    size_t k = (size_t)p->k;
+    if (p->integer) fidk_load_row_int(t, offset, stride, k, (int64_t *)rows + i * k);
+    else fidk_load_row(t, offset, stride, k, (double *)rows + i * k);
+}
+
+static void store_linear(const product *p, size_t i, const fid_tensor *bias, int64_t bias_at, const fid_tensor *out, int64_t out_at) {
+    size_t k = (size_t)p->k;
+    if (p->integer) {
+        int64_t add = 0;
+        if (bias) fidk_load_row_int(bias, bias_at, 1, 1, &add);
+        uint64_t sum = (uint64_t)add;
+        for (size_t l = 0; l < k; l++) sum += (uint64_t)((const int64_t *)p->a)[i * k + l] * (uint64_t)((const int64_t *)p->b)[l];
+        add = (int64_t)sum;
+        fidk_store_row_int(out, out_at, 1, 1, &add);
+    } else {
+        double sum = 0;
+        if (bias) fidk_load_row(bias, bias_at, 1, 1, &sum);
+        sum += fidk_dot((const double *)p->a + i * k, p->b, k);
+        fidk_store_row(out, out_at, 1, 1, &sum);
+    }
+}
+
+/* out[..., n] = sum over k of input[..., k] * weight[n, k] + bias[n]; a weight of rank 1 has no n. The input is held in
+ * scratch, the weight (often much larger) passes by row by row. */
 static fid_status run_linear(fid_call *call) {
     const fid_tensor *input = fid_arg_tensor(call, 0), *weight = fid_arg_tensor(call, 1), *bias = fid_arg_tensor(call, 2);
     const fid_tensor *out = fid_out_tensor(call, 0);
     bool vector = weight->rank == 1;
-    size_t lead = input->rank - 1u;
-    int64_t index[FID_MAX_RANK] = {0}, n = vector ? 1 : weight->sizes[0], k = input->sizes[lead];
-    product p = {.m = n, .k = k, .n = 1, .alpha = 1, .beta = 1, .alpha_int = 1, .beta_int = 1};
+    size_t lead = input->rank - 1u, rows = fidk_product(input->sizes, lead);
+    int64_t index[FID_MAX_RANK] = {0}, n = vector ? 1 : weight->sizes[0];
+    int64_t out_stride = vector ? 0 : out->strides[lead], bias_stride = bias && bias->rank && bias->sizes[0] != 1;
+    product p = {.m = (int64_t)rows, .n = n, .k = input->sizes[lead]};
     if (fid_tensor_numel(out) == 0) return FID_OK;
     FID_TRY(product_begin(call, &p, (fid_dtype)out->dtype));
-    matrix filters = {weight, 0, vector ? 0 : weight->strides[0], weight->strides[weight->rank - 1]};
-    matrix add = {bias, 0, bias && bias->rank && bias->sizes[0] != 1 ? bias->strides[0] : 0, 0};
-    for (int64_t i = 0; i < n; i++) {
-        if (p.integer) fidk_load_row_int(weight, i * filters.row, filters.column, (size_t)k, (int64_t *)p.a + i * k);
-        else fidk_load_row(weight, i * filters.row, filters.column, (size_t)k, (double *)p.a + i * k);
+    for (size_t i = 0; i < rows; i++, fidk_next_index(index, input->sizes, lead))
+        load_product_row(&p, input, fidk_strided(index, input->strides, lead), input->strides[lead], p.a, i);
+    for (int64_t j = 0; j < n; j++) {
+        load_product_row(&p, weight, vector ? 0 : j * weight->strides[0], weight->strides[weight->rank - 1], p.b, 0);
+        for (size_t i = 0; i < rows; i++, fidk_next_index(index, input->sizes, lead))
+            store_linear(&p, i, bias, j * bias_stride, out, fidk_strided(index, out->strides, lead) + j * out_stride);
     }
-    do {
-        matrix in = {input, fidk_strided(index, input->strides, lead), input->strides[lead], 0};
-        matrix result = {out, fidk_strided(index, out->strides, lead), vector ? 0 : out->strides[lead], 0};
-        if (p.integer) int_column(&p, &result, &add, &in, 0);
-        else float_column(&p, &result, &add, &in, 0);
-    } while (fidk_next_index(index, input->sizes, lead));
     return FID_OK;
 }
 
