@@ -5,6 +5,7 @@
 #include "kernels/cpu/conv.h"
 
 #include "kernels/cpu/pack_weights.h"
+#include "kernels/cpu/windows.h"
 
 typedef struct line_work {
     const fidk_conv *conv;
@@ -12,9 +13,7 @@ typedef struct line_work {
     uint8_t *scratch;
 } line_work;
 
-static size_t taps_of(const fidk_conv *conv) {
-    return (size_t)(conv->window.kernel[0] * conv->window.kernel[1] * conv->window.kernel[2]);
-}
+static size_t taps_of(const fidk_conv *conv) { return fidk_window_count(&conv->window); }
 
 static size_t task_bytes(const fidk_conv *conv) {
     return (taps_of(conv) * (sizeof(int64_t) + sizeof(uint32_t)) + 63) / 64 * 64;
@@ -41,35 +40,6 @@ size_t fidk_depthwise_scratch_bytes(const fidk_conv *conv) {
     return task_count(&w) * task_bytes(conv);
 }
 
-/* Kernel positions that lie inside the image at output position (z, y, x): their offsets from the image's start and their weights.
- * For x in the middle they differ by a constant from one x to the next. */
-static size_t find_taps(const fidk_conv *conv, const int64_t *at, int64_t *offsets, uint32_t *rows) {
-    const fid_window *w = &conv->window;
-    size_t count = 0;
-    uint32_t row = 0;
-    for (int64_t i = 0; i < w->kernel[0]; i++) {
-        int64_t z = at[0] * w->stride[0] - w->padding[0] + i * w->dilation[0];
-        for (int64_t j = 0; j < w->kernel[1]; j++) {
-            int64_t y = at[1] * w->stride[1] - w->padding[1] + j * w->dilation[1];
-            for (int64_t k = 0; k < w->kernel[2]; k++, row++) {
-                int64_t x = at[2] * w->stride[2] - w->padding[2] + k * w->dilation[2];
-                if (z < 0 || y < 0 || x < 0 || z >= w->in[0] || y >= w->in[1] || x >= w->in[2]) continue;
-                offsets[count] = ((z * w->in[1] + y) * w->in[2] + x) * (int64_t)conv->in_channels;
-                rows[count++] = row;
-            }
-        }
-    }
-    return count;
-}
-
-/* Output columns [begin, end) whose whole kernel lies inside. */
-static void middle_of(const fid_window *w, int64_t *out_begin, int64_t *out_end) {
-    int64_t reach = (w->kernel[2] - 1) * w->dilation[2], room = w->in[2] + w->padding[2] - reach;
-    int64_t begin = (w->padding[2] + w->stride[2] - 1) / w->stride[2], end = room > 0 ? (room - 1) / w->stride[2] + 1 : 0;
-    *out_begin = begin < w->out[2] ? begin : w->out[2];
-    *out_end = end < *out_begin ? *out_begin : end < w->out[2] ? end : w->out[2];
-}
-
 typedef struct line_part {
     size_t channel, channels; /* of this task */
     int64_t *offsets;
@@ -82,7 +52,7 @@ static void run_pixels(const fidk_conv *conv, size_t line, int64_t x, int64_t pi
     int64_t at[3] = {(int64_t)(line % lines) / w->out[1], (int64_t)(line % lines) % w->out[1], x};
     size_t out = (line * (size_t)w->out[2] + (size_t)x) * conv->out_channels + part->channel;
     fidk_depthwise tile = {
-        .taps = find_taps(conv, at, part->offsets, part->rows), .offsets = part->offsets, .rows = part->rows,
+        .taps = fidk_window_taps(w, conv->in_channels, at, part->offsets, part->rows), .offsets = part->offsets, .rows = part->rows,
         .in = conv->input + line / lines * image + part->channel, .in_step = (size_t)w->stride[2] * conv->in_channels,
         .weights = conv->weights + part->channel * taps_of(conv), .panel = taps_of(conv) * FIDK_PANEL,
         .bias = conv->bias ? conv->bias + part->channel : NULL, .add = conv->add ? conv->add + out : NULL, .out = conv->out + out,
@@ -99,7 +69,7 @@ static void run_pixels(const fidk_conv *conv, size_t line, int64_t x, int64_t pi
 
 static void run_line(const fidk_conv *conv, size_t line, const line_part *part) {
     int64_t begin, end;
-    middle_of(&conv->window, &begin, &end);
+    fidk_window_middle(&conv->window, &begin, &end);
     for (int64_t x = 0; x < begin; x++) run_pixels(conv, line, x, 1, part);
     if (begin < end) run_pixels(conv, line, begin, end - begin, part);
     for (int64_t x = end; x < conv->window.out[2]; x++) run_pixels(conv, line, x, 1, part);

@@ -95,6 +95,27 @@ typedef struct fidk_depthwise {
     float low, high;
 } fidk_depthwise;
 
+/* Neighbouring output pixels of a pool: out[p][c] = largest over t of in[p * in_step + offsets[t] + c], or scale * their sum. */
+typedef struct fidk_pool {
+    const float *in;
+    size_t in_step;
+    const int64_t *offsets; /* (taps) */
+    size_t taps;
+    float *out;
+    size_t out_step;
+    size_t pixels, channels;
+    float scale;
+} fidk_pool;
+
+/* y[j] = sum over t of weights[t] * rows[t][j] */
+typedef struct fidk_blend {
+    const float *rows[4];
+    float weights[4];
+    size_t taps;
+    float *y;
+    size_t columns;
+} fidk_blend;
+
 /* Rows of x into rows of y (softmax), or into numbers (sums). */
 typedef struct fidk_rows {
     const float *x;
@@ -144,6 +165,9 @@ typedef struct fidk_tiles {
     const fidk_unary_tile *unary;     /* by fidk_unary_kind */
     const fidk_binary_tile *binary;   /* by fidk_binary_kind */
     void (*depthwise)(const fidk_depthwise *depthwise);
+    void (*max_pool)(const fidk_pool *pool);
+    void (*sum_pool)(const fidk_pool *pool);
+    void (*blend)(const fidk_blend *blend);
     void (*transpose)(const fidk_turn *turn);
     void (*softmax)(const fidk_rows *rows);
     void (*online)(const fidk_online *online);

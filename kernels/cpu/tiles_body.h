@@ -11,6 +11,8 @@
 
 #include "kernels/cpu/tile_depthwise.h"
 
+#include "kernels/cpu/tile_pool.h"
+
 #include "kernels/cpu/tile_move.h"
 
 #include "kernels/cpu/tile_rows.h"
@@ -27,6 +29,9 @@ const fidk_tiles VEC_TABLE = {
     .unary = unary_tiles,
     .binary = binary_tiles,
     .depthwise = depthwise_tile,
+    .max_pool = max_pool_tile,
+    .sum_pool = sum_pool_tile,
+    .blend = blend_tile,
     .transpose = transpose_tile,
     .softmax = softmax_tile,
     .online = online_tile,

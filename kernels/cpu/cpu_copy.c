@@ -1,0 +1,210 @@
+/* Operators that only move elements: copies, views made real, permutations, slices, concatenations, constant padding. */
+#include "kernels/cpu/copy_view.h"
+#include "kernels/cpu/operand.h"
+#include "ops/padding.h"
+#include "ops/parts.h"
+
+static fid_status prepare_same_dtype(fid_call *call) {
+    return fid_arg_tensor(call, 0)->dtype == fid_out_tensor(call, 0)->dtype ? FID_OK : FID_NOT_SUPPORTED;
+}
+
+#define KERNEL(id, prepare_function, run_function)                                                                     \
+    const fid_kernel fid_cpu_##id = {.prepare = prepare_function, .run = run_function};
+
+static const uint8_t *bytes_at(const fid_tensor *tensor, int64_t element) {
+    return (const uint8_t *)tensor->data + element * (int64_t)fid_dtype_size((fid_dtype)tensor->dtype);
+}
+
+/* ---- The same shape in another order ---- */
+
+static fid_status run_clone(fid_call *call) {
+    const fid_tensor *self = fid_arg_tensor(call, 0), *out = fid_out_tensor(call, 0);
+    if (fid_tensor_same_layout(self, out)) {
+        if (out->data != self->data && fid_tensor_numel(out)) memcpy(out->data, self->data, fid_tensor_bytes(out));
+    } else fidk_copy_view(call, out, self->data, self->strides);
+    return FID_OK;
+}
+KERNEL(clone, prepare_same_dtype, run_clone)
+KERNEL(_clone_dim_order, prepare_same_dtype, run_clone)
+KERNEL(_to_dim_order_copy, prepare_same_dtype, run_clone)
+KERNEL(_to_copy, prepare_same_dtype, run_clone)
+
+/* ---- Another shape, the same logical order of elements ---- */
+
+/* One side must lie in logical order: it is then seen with the other's shape. */
+static fid_status prepare_view(fid_call *call) {
+    const fid_tensor *self = fid_arg_tensor(call, 0), *out = fid_out_tensor(call, 0);
+    bool self_plain = true, out_plain = true;
+    for (size_t i = 0; i < self->rank; i++) self_plain = self_plain && self->dim_order[i] == i;
+    for (size_t i = 0; i < out->rank; i++) out_plain = out_plain && out->dim_order[i] == i;
+    return self->dtype == out->dtype && (self_plain || out_plain) ? FID_OK : FID_NOT_SUPPORTED;
+}
+
+static fid_status run_view(fid_call *call) {
+    const fid_tensor *self = fid_arg_tensor(call, 0), *out = fid_out_tensor(call, 0);
+    int64_t strides[FID_MAX_RANK];
+    uint8_t order[FID_MAX_RANK];
+    if (fid_tensor_is_contiguous(self) && fid_tensor_is_contiguous(out)) {
+        if (out->data != self->data && fid_tensor_numel(out)) memcpy(out->data, self->data, fid_tensor_bytes(out));
+        return FID_OK;
+    }
+    for (uint8_t i = 0; i < FID_MAX_RANK; i++) order[i] = i;
+    if (fid_tensor_is_contiguous(out)) {
+        fid_tensor seen = *self; /* out with the input's shape */
+        fid_strides_of(self->sizes, order, self->rank, strides);
+        seen.data = out->data, seen.strides = strides, seen.dim_order = order;
+        fidk_copy_view(call, &seen, self->data, self->strides);
+    } else {
+        fid_strides_of(out->sizes, order, out->rank, strides);
+        fidk_copy_view(call, out, self->data, strides);
+    }
+    return FID_OK;
+}
+KERNEL(view_copy, prepare_view, run_view)
+KERNEL(unsqueeze_copy, prepare_view, run_view)
+KERNEL(squeeze_copy_dims, prepare_view, run_view)
+
+/* ---- Permutation, expansion ---- */
+
+static fid_status run_permute(fid_call *call) {
+    const fid_tensor *self = fid_arg_tensor(call, 0), *out = fid_out_tensor(call, 0);
+    int64_t strides[FID_MAX_RANK];
+    size_t count, dim;
+    const int64_t *dims = fid_arg_ints(call, 1, &count);
+    for (size_t i = 0; i < out->rank; i++) {
+        FID_TRY(fid_wrap_dim(call, dims[i], self->rank, &dim));
+        strides[i] = self->strides[dim];
+    }
+    fidk_copy_view(call, out, self->data, strides);
+    return FID_OK;
+}
+KERNEL(permute_copy, prepare_same_dtype, run_permute)
+
+static fid_status run_transpose(fid_call *call) {
+    const fid_tensor *self = fid_arg_tensor(call, 0), *out = fid_out_tensor(call, 0);
+    int64_t strides[FID_MAX_RANK];
+    size_t a, b;
+    FID_TRY(fid_wrap_dim(call, fid_arg_int(call, 1), self->rank, &a));
+    FID_TRY(fid_wrap_dim(call, fid_arg_int(call, 2), self->rank, &b));
+    for (size_t i = 0; i < self->rank; i++) strides[i] = self->strides[i == a ? b : i == b ? a : i];
+    fidk_copy_view(call, out, self->data, strides);
+    return FID_OK;
+}
+KERNEL(transpose_copy_int, prepare_same_dtype, run_transpose)
+
+static fid_status run_t(fid_call *call) {
+    const fid_tensor *self = fid_arg_tensor(call, 0), *out = fid_out_tensor(call, 0);
+    int64_t strides[2] = {self->rank ? self->strides[self->rank - 1] : 0, self->strides[0]};
+    fidk_copy_view(call, out, self->data, strides);
+    return FID_OK;
+}
+KERNEL(t_copy, prepare_same_dtype, run_t)
+
+static fid_status run_expand(fid_call *call) {
+    const fid_tensor *self = fid_arg_tensor(call, 0), *out = fid_out_tensor(call, 0);
+    int64_t strides[FID_MAX_RANK];
+    for (size_t i = 0; i < out->rank; i++) {
+        size_t back = out->rank - i;
+        strides[i] = back <= self->rank && self->sizes[self->rank - back] != 1 ? self->strides[self->rank - back] : 0;
+    }
+    fidk_copy_view(call, out, self->data, strides);
+    return FID_OK;
+}
+KERNEL(expand_copy, prepare_same_dtype, run_expand)
+
+/* ---- Parts ---- */
+
+static void copy_slice(const fid_call *call, const fid_tensor *out, const fid_tensor *self, const fid_slice *slice) {
+    int64_t strides[FID_MAX_RANK];
+    for (size_t i = 0; i < self->rank; i++) strides[i] = self->strides[i] * (i == slice->dim ? slice->step : 1);
+    fidk_copy_view(call, out, bytes_at(self, slice->start * self->strides[slice->dim]), strides);
+}
+
+static fid_status run_slice(fid_call *call) {
+    fid_slice slice;
+    FID_TRY(fid_slice_bounds(call, 1, &slice));
+    if (slice.count > 0) copy_slice(call, fid_out_tensor(call, 0), fid_arg_tensor(call, 0), &slice);
+    return FID_OK;
+}
+KERNEL(slice_copy_Tensor, prepare_same_dtype, run_slice)
+
+static void copy_selected(const fid_call *call, const fid_tensor *out, const fid_tensor *self, size_t dim, int64_t index) {
+    int64_t strides[FID_MAX_RANK];
+    for (size_t i = 0; i < out->rank; i++) strides[i] = self->strides[i < dim ? i : i + 1];
+    fidk_copy_view(call, out, bytes_at(self, index * self->strides[dim]), strides);
+}
+
+static fid_status run_select(fid_call *call) {
+    size_t dim;
+    int64_t index;
+    FID_TRY(fid_select_index(call, 1, &dim, &index));
+    copy_selected(call, fid_out_tensor(call, 0), fid_arg_tensor(call, 0), dim, index);
+    return FID_OK;
+}
+KERNEL(select_copy_int, prepare_same_dtype, run_select)
+
+static fid_status run_split(fid_call *call) {
+    const fid_value *outs = call->args[call->output_index];
+    fid_slice slice = {.step = 1};
+    FID_TRY(fid_wrap_dim(call, fid_arg_int(call, 2), fid_arg_tensor(call, 0)->rank, &slice.dim));
+    for (size_t i = 0; i < outs->as.tensors.count; i++) {
+        slice.count = outs->as.tensors.items[i]->sizes[slice.dim];
+        if (slice.count > 0) copy_slice(call, outs->as.tensors.items[i], fid_arg_tensor(call, 0), &slice);
+        slice.start += slice.count;
+    }
+    return FID_OK;
+}
+KERNEL(split_copy_Tensor, NULL, run_split)
+KERNEL(split_with_sizes_copy, NULL, run_split)
+
+/* ---- Concatenation and padding ---- */
+
+/* Each tensor into its place of the output. */
+static fid_status prepare_cat(fid_call *call) {
+    const fid_value *tensors = call->args[0];
+    for (size_t i = 0; i < tensors->as.tensors.count; i++)
+        if (tensors->as.tensors.items[i]->dtype != fid_out_tensor(call, 0)->dtype) return FID_NOT_SUPPORTED;
+    return FID_OK;
+}
+
+static fid_status run_cat(fid_call *call) {
+    const fid_value *tensors = call->args[0];
+    fid_tensor place = *fid_out_tensor(call, 0);
+    size_t dim;
+    FID_TRY(fid_wrap_dim(call, fid_arg_int(call, 1), place.rank, &dim));
+    for (size_t i = 0; i < tensors->as.tensors.count; i++) {
+        const fid_tensor *part = tensors->as.tensors.items[i];
+        if (fid_cat_skips(part)) continue;
+        place.sizes = part->sizes;
+        fidk_copy_view(call, &place, part->data, part->strides);
+        place.data = (uint8_t *)(uintptr_t)bytes_at(&place, part->sizes[dim] * place.strides[dim]);
+    }
+    return FID_OK;
+}
+KERNEL(cat, prepare_cat, run_cat)
+
+/* constant_pad_nd(self, pad, value) of float32: fills, then copies; negative padding is left to the reference. */
+static fid_status prepare_pad(fid_call *call) {
+    fid_padding padding;
+    FID_TRY(fid_padding_of(call, &padding));
+    for (size_t i = 0; i < fid_arg_tensor(call, 0)->rank; i++)
+        if (padding.before[i] < 0 || padding.after[i] < 0) return FID_NOT_SUPPORTED;
+    return fidk_is_f32(fid_arg_tensor(call, 0)) && fidk_is_f32(fid_out_tensor(call, 0)) ? FID_OK : FID_NOT_SUPPORTED;
+}
+
+static fid_status run_pad(fid_call *call) {
+    const fid_tensor *self = fid_arg_tensor(call, 0);
+    fid_tensor place = *fid_out_tensor(call, 0);
+    fid_padding padding;
+    float value = fid_arg_is_none(call, 2) ? 0 : (float)fid_arg_double(call, 2);
+    FID_TRY(fid_padding_of(call, &padding));
+    if (fid_tensor_numel(&place) == 0) return FID_OK;
+    fidk_copy_view(call, &place, &value, (int64_t[FID_MAX_RANK]){0});
+    int64_t at = 0;
+    for (size_t i = 0; i < self->rank; i++) at += padding.before[i] * place.strides[i];
+    place.sizes = self->sizes;
+    place.data = (float *)place.data + at;
+    if (fid_tensor_numel(self)) fidk_copy_view(call, &place, self->data, self->strides);
+    return FID_OK;
+}
+KERNEL(constant_pad_nd, prepare_pad, run_pad)

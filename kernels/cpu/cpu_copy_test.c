@@ -1,0 +1,73 @@
+/* Fast moves of elements against their references: every dtype size, both orders of images. */
+#include "kernels/cpu/kernel_testing.h"
+
+static fid_value *patterned(fid_dtype dtype, testing_order order, size_t rank, const int64_t *sizes) {
+    fid_tensor *t = testing_tensor(dtype, rank, sizes, order);
+    for (size_t i = 0; i < fid_tensor_bytes(t); i++) ((uint8_t *)t->data)[i] = (uint8_t)(i * 37 + 11) % 100;
+    return testing_value(fid_tensor_value(t));
+}
+#define PATTERN(dtype, order, ...) patterned(dtype, order, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), (int64_t[]){__VA_ARGS__})
+
+/* Bytes must be equal, and so results do not have to be float32. */
+static void same_bytes(fid_op_id id, size_t count, fid_value *const *inputs) {
+    const fid_op *op = &fid_builtin_ops.ops[id];
+    fid_tensor *right = testing_run(op, op->reference, count, inputs, 1, 0, 1, NULL);
+    for (size_t threads = 1; threads <= 3; threads++) {
+        fid_tensor *fast = testing_run(op, op->cpu, count, inputs, 1, testing_cpu(), threads, NULL);
+        assert_non_null(fast);
+        assert_memory_equal(fast->data, right->data, fid_tensor_bytes(right));
+        fast = testing_run(op, op->cpu, count, inputs, 1, 0, threads, NULL);
+        assert_memory_equal(fast->data, right->data, fid_tensor_bytes(right));
+    }
+}
+#define SAME(id, ...) same_bytes(FID_OPID_##id, sizeof((fid_value *[]){__VA_ARGS__}) / sizeof(fid_value *), (fid_value *[]){__VA_ARGS__})
+
+static const fid_dtype dtypes[] = {FID_UINT8, FID_FLOAT16, FID_FLOAT32, FID_INT64, FID_COMPLEX128};
+
+static void copies_match(void **state) {
+    (void)state;
+    for (size_t d = 0; d < 5; d++) {
+        fid_dtype t = dtypes[d];
+        SAME(permute_copy, PATTERN(t, ROW_MAJOR, 3, 5, 17, 19), INTS(0, 2, 1, 3));
+        SAME(permute_copy, PATTERN(t, ROW_MAJOR, 3, 5, 17, 19), INTS(3, 1, 0, 2));
+        SAME(permute_copy, PATTERN(t, CHANNELS_LAST, 3, 5, 17, 19), INTS(0, -2, -1, 1));
+        SAME(transpose_copy_int, PATTERN(t, ROW_MAJOR, 65, 33), INT(0), INT(1));
+        SAME(expand_copy, PATTERN(t, ROW_MAJOR, 5, 1, 7), INTS(2, 5, 9, 7), BOOL(false));
+        SAME(expand_copy, PATTERN(t, ROW_MAJOR, 5, 9, 1), INTS(-1, -1, 4), BOOL(false));
+        SAME(slice_copy_Tensor, PATTERN(t, ROW_MAJOR, 5, 9, 7), INT(1), INT(2), INT(9), INT(3));
+        SAME(slice_copy_Tensor, PATTERN(t, ROW_MAJOR, 5, 9, 7), INT(-1), INT(-3), NOTHING, INT(1));
+        SAME(select_copy_int, PATTERN(t, ROW_MAJOR, 5, 9, 7), INT(1), INT(-2));
+        SAME(view_copy, PATTERN(t, CHANNELS_LAST, 2, 6, 4, 5), INTS(2, -1));
+        SAME(_clone_dim_order, PATTERN(t, ROW_MAJOR, 2, 18, 4, 5), BOOL(false), INTS(0, 2, 3, 1));
+        SAME(_clone_dim_order, PATTERN(t, CHANNELS_LAST, 2, 18, 4, 5), BOOL(false), INTS(0, 1, 2, 3));
+        SAME(clone, PATTERN(t, CHANNELS_LAST, 2, 18, 4, 5), NOTHING);
+        testing_free();
+    }
+    SAME(_clone_dim_order, PATTERN(FID_FLOAT32, ROW_MAJOR, 1, 3, 224, 224), BOOL(false), INTS(0, 2, 3, 1));
+    testing_free();
+}
+
+static fid_value *tensors(size_t count, fid_value *const *values) {
+    fid_tensor **items = testing_allocate(count * sizeof *items);
+    for (size_t i = 0; i < count; i++) items[i] = values[i]->as.tensor;
+    return testing_value((fid_value){.as.tensors = {items, count}, .tag = FID_TAG_TENSOR_LIST});
+}
+
+static void concatenation_and_padding_match(void **state) {
+    (void)state;
+    fid_value *flat[] = {PATTERN(FID_INT64, ROW_MAJOR, 2, 3, 5), PATTERN(FID_INT64, ROW_MAJOR, 2, 4, 5), PATTERN(FID_INT64, ROW_MAJOR, 0)};
+    SAME(cat, tensors(3, flat), INT(1));
+    fid_value *images[] = {FLOATS(CHANNELS_LAST, 1, 1, 3, 6, 5), FLOATS(CHANNELS_LAST, 1, 1, 8, 6, 5)};
+    SAME(cat, tensors(2, images), INT(1));
+    SAME(constant_pad_nd, FLOATS(ROW_MAJOR, 1, 2, 3, 5), INTS(1, 2, 0, 3), DOUBLE(1.5));
+    SAME(constant_pad_nd, FLOATS(CHANNELS_LAST, 1, 2, 3, 5, 4), INTS(0, 1, 0, 1), INT(0));
+    testing_free();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(copies_match),
+        cmocka_unit_test(concatenation_and_padding_match),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

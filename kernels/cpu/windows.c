@@ -1,0 +1,28 @@
+/* Windows that slide over channels-last images. */
+#include "kernels/cpu/windows.h"
+
+size_t fidk_window_taps(const fid_window *w, size_t channels, const int64_t *at, int64_t *offsets, uint32_t *rows) {
+    size_t count = 0;
+    uint32_t row = 0;
+    for (int64_t i = 0; i < w->kernel[0]; i++) {
+        int64_t z = at[0] * w->stride[0] - w->padding[0] + i * w->dilation[0];
+        for (int64_t j = 0; j < w->kernel[1]; j++) {
+            int64_t y = at[1] * w->stride[1] - w->padding[1] + j * w->dilation[1];
+            for (int64_t k = 0; k < w->kernel[2]; k++, row++) {
+                int64_t x = at[2] * w->stride[2] - w->padding[2] + k * w->dilation[2];
+                if (z < 0 || y < 0 || x < 0 || z >= w->in[0] || y >= w->in[1] || x >= w->in[2]) continue;
+                offsets[count] = ((z * w->in[1] + y) * w->in[2] + x) * (int64_t)channels;
+                if (rows) rows[count] = row;
+                count++;
+            }
+        }
+    }
+    return count;
+}
+
+void fidk_window_middle(const fid_window *w, int64_t *out_begin, int64_t *out_end) {
+    int64_t reach = (w->kernel[2] - 1) * w->dilation[2], room = w->in[2] + w->padding[2] - reach;
+    int64_t begin = (w->padding[2] + w->stride[2] - 1) / w->stride[2], end = room > 0 ? (room - 1) / w->stride[2] + 1 : 0;
+    *out_begin = begin < w->out[2] ? begin : w->out[2];
+    *out_end = end < *out_begin ? *out_begin : end < w->out[2] ? end : w->out[2];
+}
