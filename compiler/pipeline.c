@@ -123,17 +123,24 @@ static fid_status write_program(compilation *c, output_file *out) {
     return status;
 }
 
+/* A device or a pipe is written as it is: renaming would put a file in its place. */
+static bool is_special(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
 /* Under a temporary name beside the target, so that the rename cannot cross file systems and nothing half-written is ever seen. */
 static fid_status write_file(compilation *c, const char *path, uint64_t *out_bytes) {
-    char *temporary = fidc_text_format(c->program, "%s.%ld.tmp", path, (long)getpid());
+    bool special = is_special(path);
+    const char *temporary = special ? path : fidc_text_format(c->program, "%s.%ld.tmp", path, (long)getpid());
     if (!temporary) return fid_fail(c->sink, FID_OUT_OF_MEMORY, "no memory to write %s", path);
     output_file out = {c->sink, fopen(temporary, "wb"), path, 0};
     if (!out.file) return fid_fail(c->sink, FID_ACCESS_FAILED, "cannot create %s: %s", path, strerror(errno));
     fid_status status = write_program(c, &out);
-    if (status == FID_OK && rename(temporary, path) != 0) {
+    if (status == FID_OK && !special && rename(temporary, path) != 0) {
         status = fid_fail(c->sink, FID_ACCESS_FAILED, "cannot write %s: %s", path, strerror(errno));
     }
-    if (status != FID_OK) unlink(temporary);
+    if (status != FID_OK && !special) unlink(temporary);
     *out_bytes = out.bytes;
     return status;
 }

@@ -10,8 +10,12 @@ static fid_status find_plan(fid_program *program, const char *name, fid_fb_ref *
         *out_plan = fid_fb_table_at(plans, i);
         if (strcmp(fid_fb_get_string(*out_plan, FID_PTE_ExecutionPlan_name), name) == 0) return FID_OK;
     }
-    const char *first = fid_program_method_name(program, 0);
-    return fid_fail(&program->environment.sink, FID_NOT_FOUND, "the program has no method \"%s\"; it has %u, the first is \"%s\"", name, plans.count, first ? first : "");
+    char names[300] = "none";
+    size_t at = 0;
+    for (uint32_t i = 0; i < plans.count && at < sizeof names; i++) {
+        at += fid_format(names + at, sizeof names - at, "%s\"%s\"", i ? ", " : "", fid_program_method_name(program, i));
+    }
+    return fid_fail(&program->environment.sink, FID_NOT_FOUND, "the program has no method \"%s\"; it has %s", name, names);
 }
 
 static void destroy(fid_method *method) {

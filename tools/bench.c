@@ -29,7 +29,8 @@ static fid_status set_all_inputs(const arguments *a, const fid_environment *env,
     size_t wanted = fid_method_input_count(method), given = 0, index = 0;
     for (int i = 0; i < a->option_count; i++) given += strcmp(a->options[i].name, "--input") == 0;
     if (given && given != wanted) {
-        return fid_fail(&env->sink, FID_INVALID_ARGUMENT, "the method takes %zu inputs, %zu were given", wanted, given);
+        return fid_fail(&env->sink, FID_INVALID_ARGUMENT, "the method takes %zu input%s, %zu given; `fidibus inspect` lists them", wanted,
+                        plural(wanted), given);
     }
     for (int i = 0; index < wanted; i++) {
         if (given && strcmp(a->options[i].name, "--input") != 0) continue;
@@ -70,8 +71,8 @@ static void print_figures(const arguments *a, const figures *f, long threads, si
     }
     printf("load    %10.3f ms\nfirst   %10.3f ms\nsteady  %10.3f ms minimum, %.3f ms median of %ld runs, %ld thread%s\n", f->load_ms, f->first_ms,
            f->min_ms, f->median_ms, f->repeats, threads, threads == 1 ? "" : "s");
-    printf("memory  %10.1f MB at most in the process; file %.1f MB, planned %.2f MB\n", (double)peak_resident_bytes() / 1e6,
-           (double)file_bytes / 1e6, (double)planned_bytes / 1e6);
+    printf("memory  %s at most in the process; file %s, planned %s\n", BYTES_TEXT((uint64_t)peak_resident_bytes()), BYTES_TEXT(file_bytes),
+           BYTES_TEXT(planned_bytes));
 }
 
 typedef struct bench_state {
@@ -117,7 +118,7 @@ static int run(arguments *a) {
     }
     if (!runtime_session_open(&b.session, threads)) return failed("bench", "out of memory");
     fid_status status = measure(&b, repeat);
-    int result = status == FID_OK ? EXIT_OK : failed_status("bench", status, &b.session.message);
+    int result = status == FID_OK ? EXIT_OK : failed_status("bench", status, &b.session);
     if (result == EXIT_OK) {
         FILE *file = fopen(a->files[0], "rb");
         long size = file && fseek(file, 0, SEEK_END) == 0 ? ftell(file) : 0;

@@ -60,10 +60,6 @@ int usage_error(const arguments *a, const char *format, ...) {
     return EXIT_USAGE;
 }
 
-int failed_status(const char *command, fid_status status, const fid_message *message) {
-    return failed(command, "%s", message->text[0] ? message->text : fid_status_text(status));
-}
-
 void *read_file(const char *path, size_t *out_size) {
     FILE *file = fopen(path, "rb");
     struct stat info;
@@ -86,21 +82,36 @@ void *read_file(const char *path, size_t *out_size) {
     return data;
 }
 
-bool write_file(const char *path, const file_part *parts, int part_count) {
-    char temporary[4096];
-    int length = snprintf(temporary, sizeof temporary, "%s.%ld.tmp", path, (long)getpid());
-    if (length < 0 || (size_t)length >= sizeof temporary) { errno = ENAMETOOLONG; return false; }
-    FILE *file = fopen(temporary, "wb");
+static bool write_parts(const char *path, const file_part *parts, int part_count) {
+    FILE *file = fopen(path, "wb");
     bool ok = file != NULL;
     for (int i = 0; ok && i < part_count; i++) ok = fwrite(parts[i].data, 1, parts[i].size, file) == parts[i].size;
     if (file && fclose(file) != 0) ok = false;
-    if (ok) ok = rename(temporary, path) == 0;
+    return ok;
+}
+
+bool write_file(const char *path, const file_part *parts, int part_count) {
+    struct stat info;
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) return write_parts(path, parts, part_count); /* a device: renaming would replace it */
+    char temporary[4096];
+    int length = snprintf(temporary, sizeof temporary, "%s.%ld.tmp", path, (long)getpid());
+    if (length < 0 || (size_t)length >= sizeof temporary) { errno = ENAMETOOLONG; return false; }
+    bool ok = write_parts(temporary, parts, part_count) && rename(temporary, path) == 0;
     if (!ok) {
         int saved = errno;
         unlink(temporary);
         errno = saved;
     }
     return ok;
+}
+
+const char *bytes_text(uint64_t bytes, char *text, size_t size) {
+    static const char *const units[] = {"bytes", "kB", "MB", "GB"};
+    double number = (double)bytes;
+    int unit = 0;
+    while (number >= 1000 && unit < 3) { number /= 1000; unit++; }
+    snprintf(text, size, unit && number < 10 ? "%.2f %s" : unit && number < 100 ? "%.1f %s" : "%.0f %s", number, units[unit]);
+    return text;
 }
 
 bool make_directory(const char *path) {
@@ -142,9 +153,21 @@ void print_json_text(FILE *out, const char *text) {
     fputc('"', out);
 }
 
+/* The library's sentences of one failure arrive from the inside out: "value 3 is no tensor", then "method forward". */
+static void keep_sentence(void *self, fid_status status, const char *sentence) {
+    runtime_session *session = self;
+    const char *inner = session->sentence && session->sentence_status == status ? session->sentence : NULL;
+    size_t size = strlen(sentence) + (inner ? strlen(inner) + 2 : 0) + 1;
+    char *text = malloc(size);
+    if (text) snprintf(text, size, "%s%s%s", sentence, inner ? ": " : "", inner ? inner : "");
+    free(session->sentence);
+    session->sentence = text;
+    session->sentence_status = status;
+}
+
 bool runtime_session_open(runtime_session *session, long threads) {
-    session->environment = fid_environment_default(&session->message);
-    session->pool = NULL;
+    *session = (runtime_session){.environment = fid_environment_default(NULL)};
+    session->environment.sink = (fid_sink){keep_sentence, session};
     if (threads > 1 && fid_threads_create(session->environment.allocator, (uint32_t)threads, &session->pool) != FID_OK) return false;
     session->environment.threads = session->pool;
     return true;
@@ -152,6 +175,13 @@ bool runtime_session_open(runtime_session *session, long threads) {
 
 void runtime_session_close(runtime_session *session) {
     if (session->pool) fid_threads_destroy(session->pool);
+    free(session->sentence);
+    session->sentence = NULL;
+}
+
+int failed_status(const char *command, fid_status status, const runtime_session *session) {
+    bool said = session->sentence && session->sentence_status == status;
+    return failed(command, "%s", said ? session->sentence : fid_status_text(status));
 }
 
 const char *choose_method(const fid_program *program, const arguments *a) {

@@ -48,12 +48,9 @@ bool option_number(const arguments *a, const char *name, long low, long high, lo
 /* "fidibus run: error: ..." on stderr; returns EXIT_FAILED / EXIT_USAGE. */
 int failed(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int usage_error(const arguments *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Failure of a library call: the sentence of the message, or the status text. */
-int failed_status(const char *command, fid_status status, const fid_message *message);
-
 /* The whole file in malloc'ed memory, NULL with errno set. */
 void *read_file(const char *path, size_t *out_size);
-/* Writes under a temporary name and renames. `parts` are written one after the other. False with errno set. */
+/* Writes under a temporary name and renames (a device is written as it is). `parts` are written one after the other. False with errno set. */
 typedef struct file_part { const void *data; size_t size; } file_part;
 bool write_file(const char *path, const file_part *parts, int part_count);
 bool make_directory(const char *path); /* with parents; existing is fine */
@@ -64,16 +61,27 @@ long peak_resident_bytes(void);
 /* --method, else the only method, else "forward". */
 const char *choose_method(const fid_program *program, const arguments *a);
 
-/* Text with quotes and escapes for JSON, on stdout. */
+/* Text with quotes and escapes for JSON. */
 void print_json_text(FILE *out, const char *text);
 
-/* The default environment with a thread pool of `threads` (1: none). Close it at the end. */
+/* "1.48 kB" into text, which holds at least 16 bytes. */
+const char *bytes_text(uint64_t bytes, char *text, size_t size);
+#define BYTES_TEXT(bytes) bytes_text((bytes), (char[24]){0}, 24)
+/* "s" unless there is one: "%u input%s". */
+static inline const char *plural(uint64_t count) { return count == 1 ? "" : "s"; }
+
+/* The default environment with a thread pool of `threads` (1: none), and what the library said of the newest failure, however
+ * long (a list of operators may be). Stays where it is while open: the environment's sink points to it. */
 typedef struct runtime_session {
     fid_environment environment;
-    fid_message message;
+    char *sentence; /* malloc'ed; NULL: nothing said */
+    fid_status sentence_status;
     fid_threads *pool;
 } runtime_session;
 bool runtime_session_open(runtime_session *session, long threads);
 void runtime_session_close(runtime_session *session);
+
+/* Failure of a library call: what it said, else the status text. Returns EXIT_FAILED. */
+int failed_status(const char *command, fid_status status, const runtime_session *session);
 
 #endif

@@ -1,4 +1,5 @@
 /* fidibus compile: .pt2 in, .pte out. */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "compiler/pipeline.h"
@@ -32,6 +33,12 @@ static int collect_methods(arguments *a, methods_given *methods) {
         if (!equals || equals == a->options[i].value || !equals[1]) {
             return usage_error(a, "--method takes NAME=FILE.pt2, not \"%s\"", a->options[i].value);
         }
+        for (size_t k = 0; k < methods->count; k++) {
+            if (strncmp(methods->files[k].name, a->options[i].value, (size_t)(equals - a->options[i].value)) == 0 &&
+                methods->files[k].name[equals - a->options[i].value] == 0) {
+                return usage_error(a, "two methods are named \"%s\"", methods->files[k].name);
+            }
+        }
         if (methods->count == MOST_METHODS) return usage_error(a, "more than %d methods", MOST_METHODS);
         *equals = 0; /* splits the word of argv in place */
         methods->files[methods->count++] = (fidc_method_file){a->options[i].value, equals + 1};
@@ -47,7 +54,8 @@ static int read_target(arguments *a, fidc_options *out) {
     return EXIT_OK;
 }
 
-static bool write_report(const char *path, const fidc_report *report, double milliseconds) {
+/* `unsupported`: what the check or, before it, the archive's reader did not know; NULL if nothing. */
+static bool write_report(const char *path, const fidc_report *report, const char *unsupported, double milliseconds) {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -56,7 +64,7 @@ static bool write_report(const char *path, const fidc_report *report, double mil
             (unsigned long long)report->planned_bytes, (unsigned long long)report->liveness_bound_bytes);
     fprintf(out, "  \"program_bytes\": %llu,\n  \"constant_bytes\": %llu,\n  \"milliseconds\": %.3f,\n  \"unsupported\": ",
             (unsigned long long)report->program_bytes, (unsigned long long)report->constant_bytes, milliseconds);
-    if (report->unsupported) print_json_text(out, report->unsupported);
+    if (unsupported) print_json_text(out, unsupported);
     else fputs("null", out);
     fputs("\n}\n", out);
     fclose(out);
@@ -85,11 +93,12 @@ static int run(arguments *a) {
     fid_status result = fidc_compile(session.environment.allocator, &session.environment.sink, methods.files, methods.count, &compile_options,
                                      output, &report);
     double took = milliseconds_now() - start;
-    if (report_path && !write_report(report_path, &report, took)) status = failed("compile", "cannot write %s", report_path);
-    if (result != FID_OK) status = failed_status("compile", result, &session.message);
+    const char *unsupported = report.unsupported ? report.unsupported : result == FID_OPERATOR_MISSING ? session.sentence : NULL;
+    if (report_path && !write_report(report_path, &report, unsupported, took)) status = failed("compile", "cannot write %s: %s", report_path, strerror(errno));
+    if (result != FID_OK) status = failed_status("compile", result, &session);
     else {
-        printf("%s: %u operators, %.1f MB, plans %.2f MB of memory (bound %.2f MB), %.0f ms\n", output, report.operators,
-               (double)report.program_bytes / 1e6, (double)report.planned_bytes / 1e6, (double)report.liveness_bound_bytes / 1e6, took);
+        printf("%s: %u operator%s, %s, plans %s of memory (bound %s), %.0f ms\n", output, report.operators, plural(report.operators),
+               BYTES_TEXT(report.program_bytes), BYTES_TEXT(report.planned_bytes), BYTES_TEXT(report.liveness_bound_bytes), took);
         if (report.unsupported) fprintf(stderr, "fidibus compile: warning: %s\n", report.unsupported);
     }
     fidc_report_deinit(session.environment.allocator, &report);

@@ -95,7 +95,7 @@ static void print_plan(fid_fb_ref plan, bool json) {
     if (json) {
         printf("{\"name\": ");
         print_json_text(stdout, name ? name : "");
-    } else printf("method %s: %u instructions, %.2f MB planned\n", name ? name : "?", instructions, (double)planned_bytes(plan) / 1e6);
+    } else printf("method %s: %u instruction%s, %s planned\n", name ? name : "?", instructions, plural(instructions), BYTES_TEXT(planned_bytes(plan)));
     print_values(plan, FID_PTE_ExecutionPlan_inputs, "input", json);
     print_values(plan, FID_PTE_ExecutionPlan_outputs, "output", json);
     if (json) printf(", \"instructions\": %u, \"planned_bytes\": %llu, \"operators\": {", instructions, (unsigned long long)planned_bytes(plan));
@@ -126,7 +126,8 @@ static fid_status inspect_pte(const fid_sink *sink, const char *path, fid_span f
     for (uint32_t i = 0; i < fid_pte_segment_count(&pte); i++) segments += fid_pte_segment(&pte, i).size;
     if (json) printf("{\"kind\": \"pte\", \"file_bytes\": %zu, \"program_bytes\": %llu, \"segment_bytes\": %llu, \"methods\": [", file.size,
                      (unsigned long long)header.program_size, (unsigned long long)segments);
-    else printf("%s: program %.1f kB, %u segments of %.2f MB\n", path, (double)header.program_size / 1e3, fid_pte_segment_count(&pte), (double)segments / 1e6);
+    else printf("%s: program of %s, %u segment%s of %s\n", path, BYTES_TEXT(header.program_size), fid_pte_segment_count(&pte),
+                plural(fid_pte_segment_count(&pte)), BYTES_TEXT(segments));
     for (uint32_t i = 0; i < plans.count; i++) {
         if (json && i) printf(", ");
         print_plan(fid_fb_table_at(plans, i), json);
@@ -183,7 +184,7 @@ static int run(arguments *a) {
     if (!bytes) return failed("inspect", "cannot read %s: %s", a->files[0], strerror(errno));
     runtime_session_open(&session, 1);
     fid_status status = inspect(&session, a->files[0], fid_span_of(bytes, size), option_flag(a, "--json"));
-    int result = status == FID_OK ? EXIT_OK : failed_status("inspect", status, &session.message);
+    int result = status == FID_OK ? EXIT_OK : failed_status("inspect", status, &session);
     runtime_session_close(&session);
     free(bytes);
     return result;

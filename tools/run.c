@@ -63,7 +63,7 @@ static bool show_outputs(runner *r, const char *directory) {
     for (size_t i = 0; i < fid_method_output_count(r->method); i++) {
         const fid_value *value;
         fid_status status = fid_method_output(r->method, i, &value);
-        if (status != FID_OK) { failed_status("run", status, &r->session.message); return false; }
+        if (status != FID_OK) { failed_status("run", status, &r->session); return false; }
         if (directory && value->tag == FID_TAG_TENSOR && !write_output(r, directory, i, value->as.tensor)) return false;
         if (labels && i == 0) {
             if (!print_labels(labels, value, (size_t)top)) return false;
@@ -80,7 +80,8 @@ static fid_status set_inputs(runner *r, const given_option *given, int count, lo
     int inputs = 0;
     for (int i = 0; i < count; i++) inputs += strcmp(given[i].name, "--input") == 0;
     if ((size_t)inputs != wanted) {
-        return fid_fail(&env->sink, FID_INVALID_ARGUMENT, "the method takes %zu inputs, %d were given; `fidibus inspect` lists them", wanted, inputs);
+        return fid_fail(&env->sink, FID_INVALID_ARGUMENT, "the method takes %zu input%s, %d given; `fidibus inspect` lists them", wanted, plural(wanted),
+                        inputs);
     }
     size_t index = 0;
     for (int i = 0; i < count; i++) {
@@ -101,7 +102,7 @@ static int one_call(runner *r, const given_option *given, int count, const char 
     if (!loaded) return failed("run", "out of memory");
     fid_status status = set_inputs(r, given, count, loaded);
     if (status == FID_OK) status = fid_method_run(r->method);
-    int result = status == FID_OK ? EXIT_OK : failed_status("run", status, &r->session.message);
+    int result = status == FID_OK ? EXIT_OK : failed_status("run", status, &r->session);
     if (result == EXIT_OK && directory && !make_directory(directory)) {
         result = failed("run", "cannot make the directory %s: %s", directory, strerror(errno));
     }
@@ -140,7 +141,7 @@ static int run(arguments *a) {
     fid_method_options method_options = {.struct_size = sizeof method_options, .no_cpu_kernels = option_flag(a, "--reference")};
     fid_status status = fid_program_open_file(&r.session.environment, a->files[0], &r.program);
     if (status == FID_OK) status = fid_method_load(r.program, choose_method(r.program, a), &method_options, &r.method);
-    int result = status == FID_OK ? all_calls(&r) : failed_status("run", status, &r.session.message);
+    int result = status == FID_OK ? all_calls(&r) : failed_status("run", status, &r.session);
     if (r.method) fid_method_unload(r.method);
     if (r.program) fid_program_close(r.program);
     runtime_session_close(&r.session);

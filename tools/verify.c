@@ -101,7 +101,8 @@ static size_t compare_recorded(recorder *exported, recorder *lowered, double tol
         differing += d > tolerance;
         if (d > tolerance || all) printf("%s %9.2e  %s\n", d > tolerance ? "DIFFERS" : "ok     ", d, before->where);
     }
-    printf("%zu operators compared by name, %zu differ by more than %g of their scale\n", compared, differing, tolerance);
+    printf("%zu operator%s compared by name, %zu differ%s by more than %g of their scale\n", compared, plural(compared), differing,
+           differing == 1 ? "s" : "", tolerance);
     return differing;
 }
 
@@ -248,7 +249,7 @@ static int run(arguments *a) {
     if (!image_options_read(a, &v.image)) return EXIT_USAGE;
     if (!runtime_session_open(&v.session, 1)) return failed("verify", "out of memory");
     fid_status status = verify(&v, &differing);
-    int result = status == FID_OK ? (differing ? EXIT_FAILED : EXIT_OK) : failed_status("verify", status, &v.session.message);
+    int result = status == FID_OK ? (differing ? EXIT_FAILED : EXIT_OK) : failed_status("verify", status, &v.session);
     close_all(&v);
     return result;
 }
