@@ -299,3 +299,22 @@ fid_status fid_shape_copy(const fid_call *call, fid_meta *outs, size_t out_count
     return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: a tensor of shape %s does not fit into %s", call->name,
                     fid_shape_text(src->sizes, src->rank, from, sizeof from), fid_shape_text(self->sizes, self->rank, to, sizeof to));
 }
+
+/* ---- Random ---- */
+
+/* input, p, train?: the tensor and a mask of what was kept. */
+fid_status fid_shape_native_dropout(const fid_call *call, fid_meta *outs, size_t out_count) {
+    (void)out_count;
+    const fid_tensor *input = fid_arg_tensor(call, 0);
+    double p = fid_arg_double(call, 1);
+    if (!(p >= 0 && p <= 1)) {
+        return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: p is %g, it must lie in [0, 1]", call->name, p);
+    }
+    if (!fid_dtype_is_float((fid_dtype)input->dtype)) {
+        return fid_fail(call->sink, FID_INVALID_TYPE, "%s takes a float tensor, not %s", call->name,
+                        fid_dtype_name((fid_dtype)input->dtype));
+    }
+    outs[0] = outs[1] = fid_meta_of(input);
+    outs[1].dtype = FID_BOOL;
+    return FID_OK;
+}

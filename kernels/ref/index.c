@@ -56,13 +56,14 @@ static fid_status add_mask(fid_call *call, lookup *look, const fid_index_entry *
     return FID_OK;
 }
 
-static fid_status read_lookup(fid_call *call, lookup *look) {
+/* `list`: which argument holds the indices. */
+static fid_status read_lookup(fid_call *call, uint32_t list, lookup *look) {
     int64_t counts[FID_MAX_RANK] = {0};
-    FID_TRY(fid_indexing_of(call, 1, NULL, &look->indexing));
+    FID_TRY(fid_indexing_of(call, list, NULL, &look->indexing));
     for (size_t i = 0; i < look->indexing.count; i++) {
         if (look->indexing.entries[i].mask) counts[i] = count_true(look->indexing.entries[i].tensor);
     }
-    FID_TRY(fid_indexing_of(call, 1, counts, &look->indexing));
+    FID_TRY(fid_indexing_of(call, list, counts, &look->indexing));
     look->column_count = 0;
     for (size_t i = 0; i < look->indexing.count; i++) {
         const fid_index_entry *entry = &look->indexing.entries[i];
@@ -96,7 +97,7 @@ static fid_status run_index_Tensor(fid_call *call) {
     fid_tensor *out = fid_out_tensor(call, 0);
     lookup look;
     fid_meta meta;
-    FID_TRY(read_lookup(call, &look));
+    FID_TRY(read_lookup(call, 1, &look));
     FID_TRY(fid_indexing_result(call, &look.indexing, &meta));
     FID_TRY(fid_tensor_resize(call->sink, out, meta.sizes, meta.rank));
     size_t size = fid_dtype_size((fid_dtype)out->dtype);
@@ -107,6 +108,26 @@ static fid_status run_index_Tensor(fid_call *call) {
         int64_t from;
         FID_TRY(offset_at(call, &look, self, walk.index, &from));
         memcpy((uint8_t *)out->data + (size_t)walk.at[0] * size, (const uint8_t *)self->data + (size_t)from * size, size);
+    }
+    return FID_OK;
+}
+
+/* self, mask, indices, fill: places whose mask is false may have any index. */
+static fid_status run__unsafe_masked_index(fid_call *call) {
+    const fid_tensor *self = fid_arg_tensor(call, 0), *mask = fid_arg_tensor(call, 1), *out = fid_out_tensor(call, 0);
+    fid_dtype dtype = (fid_dtype)out->dtype;
+    fidk_element fill = fidk_number(call->args[3], dtype);
+    lookup look;
+    FID_TRY(read_lookup(call, 2, &look));
+    fidk_walk walk;
+    fidk_walk_begin(&walk, out->sizes, out->rank);
+    fidk_walk_add(&walk, out);
+    fidk_walk_add(&walk, mask);
+    FIDK_WALK(&walk) {
+        int64_t from = 0;
+        bool reads = fidk_get_bool(mask, walk.at[1]);
+        if (reads) FID_TRY(offset_at(call, &look, self, walk.index, &from));
+        fidk_store(dtype, out->data, walk.at[0], reads ? fidk_load(dtype, self->data, from) : fill);
     }
     return FID_OK;
 }
@@ -129,7 +150,7 @@ static fid_status put_values(fid_call *call, const fid_tensor *out) {
     lookup look;
     fid_meta place;
     fidk_accumulator acc;
-    FID_TRY(read_lookup(call, &look));
+    FID_TRY(read_lookup(call, 1, &look));
     FID_TRY(fid_indexing_result(call, &look.indexing, &place));
     FID_TRY(check_values(call, &place, values));
     FID_TRY(fidk_accumulator_begin(call, fid_arg_bool(call, 3) ? FIDK_ADD : FIDK_REPLACE, true, &acc));
@@ -150,9 +171,10 @@ static fid_status run_index_put(fid_call *call) {
     return put_values(call, fid_out_tensor(call, 0));
 }
 
-static size_t index_put_bytes(const fid_call *call) {
-    const fid_value *list = call->args[1];
-    size_t bytes = fidk_accumulator_bytes(fid_arg_tensor(call, 0));
+/* Lists of the masks' true positions. */
+static size_t mask_bytes(const fid_call *call, uint32_t argument) {
+    const fid_value *list = call->args[argument];
+    size_t bytes = 0;
     for (size_t i = 0; i < list->as.tensors.count; i++) {
         const fid_tensor *tensor = list->as.tensors.items[i];
         if (tensor && (tensor->dtype == FID_BOOL || tensor->dtype == FID_UINT8)) {
@@ -162,7 +184,15 @@ static size_t index_put_bytes(const fid_call *call) {
     return bytes;
 }
 
-const fid_kernel fid_ref_index_Tensor = {.run = run_index_Tensor, .scratch_bytes = index_put_bytes};
+static size_t index_bytes(const fid_call *call) { return mask_bytes(call, 1); }
+static size_t masked_index_bytes(const fid_call *call) { return mask_bytes(call, 2); }
+
+static size_t index_put_bytes(const fid_call *call) {
+    return mask_bytes(call, 1) + fidk_accumulator_bytes(fid_arg_tensor(call, 0));
+}
+
+const fid_kernel fid_ref_index_Tensor = {.run = run_index_Tensor, .scratch_bytes = index_bytes};
+const fid_kernel fid_ref__unsafe_masked_index = {.run = run__unsafe_masked_index, .scratch_bytes = masked_index_bytes};
 const fid_kernel fid_ref_index_put = {.run = run_index_put, .scratch_bytes = index_put_bytes};
 
 /* In place: self is argument and result. */

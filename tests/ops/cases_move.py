@@ -297,6 +297,25 @@ def order(c):
     c.call("unique_consecutive", ids(5, 5, 3, 5), False, False, -1)
 
 
+def combinations(c):
+    c.call("block_diag", [c.tensor((2, 3)), c.tensor((2,), torch.int64), c.tensor(()), c.tensor((0, 2))])
+    c.error("block_diag", [c.tensor((1, 1, 1))])
+    c.call("cartesian_prod", [ids(1, 2), ids(3, 4, 5), ids(6)])
+    c.call("cartesian_prod", [ids(1, 2)])
+    c.call("cartesian_prod", [ids(1, 2), ids()])
+    c.error("cartesian_prod", [torch.tensor([[1]])])
+    for n, r, repeat in ((4, 2, False), (4, 3, True), (3, 4, False), (3, 1, True), (2, 3, True), (5, 5, False), (0, 2, False)):
+        c.call("combinations", c.tensor((n,)), r, repeat)
+    c.error("combinations", c.tensor((2, 2)))
+    for offset in (0, 2, -1):
+        c.call("diagflat", c.tensor((2, 2)), offset)
+    c.call("diagflat", c.tensor((), torch.bool))
+    mask = torch.tensor([[True, False], [False, False]])
+    c.call("_unsafe_masked_index", c.tensor((3, 4)), mask, [ids(0, 9)[:, None], ids(1, -1)], 7.0)
+    for x, dim in ((torch.tensor([[1, 2], [0, 3], [1, 2]]), 0), (torch.tensor([[2, 1, 2], [5, 6, 5]]), 1), (torch.tensor([[2.0, -0.0], [2, 0]]), 0)):
+        c.call("unique_dim", x, dim, True, True, True)
+
+
 def cases(c):
-    for family in (joins, repeats, reorders, view_scatters, pads, index, one_index, scatters, masks, order):
+    for family in (combinations, joins, repeats, reorders, view_scatters, pads, index, one_index, scatters, masks, order):
         family(c)
