@@ -29,11 +29,20 @@ static fidc_value *pool_two(fidc_rewriter *rw, fidc_value *x, const pool3d *p, b
     return RW(rw, max_pool2d_with_indices, fidc_v(x), kernel, stride, padding, dilation, fidc_rw_arg(rw, 5));
 }
 
+/* A divisor of the user's own, against the window's volume, where every window counts in full; 0 where it does not. */
+static double divisor_factor(const fidc_rewriter *rw, const pool3d *p) {
+    if (fidc_rw_is_none(rw, 6)) return 1;
+    bool whole = !fidc_rw_bool(rw, 4, false) && fidc_rw_bool(rw, 5, true);
+    return whole ? (double)(p->kernel[0] * p->kernel[1] * p->kernel[2]) / fidc_rw_double(rw, 6, 1) : 0;
+}
+
 /* Both kinds are separable: the maximum of maxima; and a mean's divisor is the product of what each dimension counts. */
 static fid_status pool_3d(fidc_rewriter *rw, bool average) {
     fidc_value *x = fidc_rw_value(rw, 0), *out = fidc_rw_out(rw);
     pool3d p;
-    if (!read_pool3d(rw, !average, &p) || (average && !fidc_rw_is_none(rw, 6))) return fidc_rw_keep(rw);
+    if (!read_pool3d(rw, !average, &p)) return fidc_rw_keep(rw);
+    double factor = average ? divisor_factor(rw, &p) : 1;
+    if (factor == 0) return fidc_rw_keep(rw);
     if (!average && rw->node->outputs[1]->uses) return fidc_rw_keep(rw);
     size_t lead = x->rank - 3u;
     const fidc_expr *rows = fidc_expr_product(rw->program, x->sizes, lead), *one = fidc_expr_const(rw->program, 1);
@@ -42,6 +51,7 @@ static fid_status pool_3d(fidc_rewriter *rw, bool average) {
     const fidc_expr *area = fidc_expr_binary(rw->program, FIDC_EXPR_MUL, out->sizes[lead + 1], out->sizes[lead + 2]);
     const fidc_expr *deep[] = {rows, one, x->sizes[lead], area};
     fidc_value *pooled = pool_two(rw, fidc_rw_view(rw, planes, deep, 4), &p, average, (const int64_t[2]){0, -1});
+    if (factor != 1 && pooled) pooled = RW(rw, mul_Scalar, fidc_v(pooled), fidc_d(factor));
     return fidc_rw_become(rw, fidc_rw_view(rw, pooled, out->sizes, out->rank));
 }
 
