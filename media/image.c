@@ -28,19 +28,21 @@ typedef struct window { float left, top, width, height; } window;
 
 static window window_of(int width, int height, float crop) {
     if (crop <= 0) return (window){0, 0, (float)width, (float)height};
-    float side = crop * (float)(width < height ? width : height);
-    return (window){((float)width - side) / 2, ((float)height - side) / 2, side, side};
+    int side = (int)(crop * (float)(width < height ? width : height)); /* whole pixels, as a crop before a resize has them */
+    if (side < 1) side = 1;
+    return (window){(float)((width - side) / 2), (float)((height - side) / 2), (float)side, (float)side};
 }
 
 /* Weights of one output sample along one axis: source samples [first, first + count). */
 typedef struct tap_range { int first, count; } tap_range;
 
-static tap_range make_taps(float start, float length, int source, int target, int index, float *weights) {
+static tap_range make_taps(float start, float length, int target, int index, float *weights) {
     float scale = length / (float)target, support = scale > 1 ? scale : 1;
     float center = start + ((float)index + 0.5f) * scale;
     int first = (int)(center - support + 0.5f), last = (int)(center + support + 0.5f);
-    if (first < 0) first = 0;
-    if (last > source) last = source;
+    int from = (int)start, to = (int)(start + length); /* what was cropped away has no say */
+    if (first < from) first = from;
+    if (last > to) last = to;
     float total = 0;
     for (int i = first; i < last; i++) {
         float distance = ((float)i - center + 0.5f) / support;
@@ -55,13 +57,13 @@ static tap_range make_taps(float start, float length, int source, int target, in
 /* One axis of `lines` lines: out[line][target] = sum of weights * in[line][source], strides in elements. */
 typedef struct axis {
     float start, length;
-    int source, target;
+    int target;
 } axis;
 
 static void resize_axis(const float *in, size_t in_line, size_t in_step, float *out, size_t out_line, size_t out_step, size_t lines,
                         const axis *a, float *weights) {
     for (int t = 0; t < a->target; t++) {
-        tap_range taps = make_taps(a->start, a->length, a->source, a->target, t, weights);
+        tap_range taps = make_taps(a->start, a->length, a->target, t, weights);
         for (size_t line = 0; line < lines; line++) {
             const float *from = in + line * in_line + (size_t)taps.first * in_step;
             float sum = 0;
@@ -86,7 +88,7 @@ static void fill_channel(const picture *p, const fid_image_options *o, int chann
     size_t count = (size_t)p->width * (size_t)p->height;
     for (size_t i = 0; i < count; i++) plane[i] = channel_of(p->pixels + 3 * i, channels, c, o->blue_first);
     window w = window_of(p->width, p->height, o->crop);
-    axis across = {w.left, w.width, p->width, width}, down = {w.top, w.height, p->height, height};
+    axis across = {w.left, w.width, width}, down = {w.top, w.height, height};
     resize_axis(plane, (size_t)p->width, 1, middle, (size_t)width, 1, (size_t)p->height, &across, weights);
     resize_axis(middle, 1, (size_t)width, out, 1, (size_t)width, (size_t)width, &down, weights);
     for (size_t i = 0; i < (size_t)width * (size_t)height; i++) out[i] = (out[i] / o->scale - o->mean[c]) / o->std[c];
