@@ -17,19 +17,19 @@ VEC_INLINE float row_largest(const float *x, size_t columns) {
     return vec_largest(largest);
 }
 
-/* y = exp(x - largest); returns the sum. */
+/* y = exp(x - largest), unless y is NULL; returns the sum. */
 VEC_INLINE float row_exp(const float *x, float *y, size_t columns, float largest) {
     vec shift = vec_set(largest), sum = vec_set(0);
     vecm rest = vec_first(columns % VEC_LANES);
     size_t i = 0;
     for (; i + VEC_LANES <= columns; i += VEC_LANES) {
         vec e = math_exp(vec_sub(vec_load(x + i), shift));
-        vec_store(y + i, e);
+        if (y) vec_store(y + i, e);
         sum = vec_add(sum, e);
     }
     if (i < columns) {
         vec e = math_exp(vec_sub(vec_load_some(x + i, rest), shift));
-        vec_store_some(y + i, e, rest);
+        if (y) vec_store_some(y + i, e, rest);
         sum = vec_add(sum, vec_select(rest, e, vec_set(0)));
     }
     return vec_sum(sum);
@@ -43,12 +43,22 @@ VEC_INLINE void row_affine(const float *x, float *y, size_t columns, float scale
     if (i < columns) vec_store_some(y + i, vec_fma(vec_load_some(x + i, rest), a, b), rest);
 }
 
+/* y = (x - largest) - log_sum, in two steps: the sum of both may be large and round the difference away. */
+VEC_INLINE void row_log(const float *x, float *y, size_t columns, float largest, float log_sum) {
+    vec a = vec_set(largest), b = vec_set(log_sum);
+    vecm rest = vec_first(columns % VEC_LANES);
+    size_t i = 0;
+    for (; i + VEC_LANES <= columns; i += VEC_LANES) vec_store(y + i, vec_sub(vec_sub(vec_load(x + i), a), b));
+    if (i < columns) vec_store_some(y + i, vec_sub(vec_sub(vec_load_some(x + i, rest), a), b), rest);
+}
+
+/* x and y may be the same memory: the logarithm needs x to the end, so it keeps no exponentials. */
 static void softmax_tile(const fidk_rows *t) {
     for (size_t r = 0; r < t->rows; r++) {
         const float *x = t->x + r * t->x_stride;
         float *y = t->y + r * t->y_stride, largest = row_largest(x, t->columns);
-        float sum = row_exp(x, y, t->columns, largest);
-        if (t->logarithm) row_affine(x, y, t->columns, 1, -(largest + logf(sum)));
+        float sum = row_exp(x, t->logarithm ? NULL : y, t->columns, largest);
+        if (t->logarithm) row_log(x, y, t->columns, largest, logf(sum));
         else row_affine(y, y, t->columns, 1 / sum, 0);
     }
 }
