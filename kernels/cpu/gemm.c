@@ -51,6 +51,7 @@ static gemm_plan plan_gemm(const fidk_gemm *g) {
     size_t tasks = fidk_worthwhile_threads(g->threads, (double)g->m * (double)g->n * (double)g->k);
     /* Splitting rows reads b once a task, splitting columns a: split what costs less. */
     if (g->m >= g->n || (g->gather && g->m >= 4 * tasks)) plan.row_tasks = smaller(tasks, (g->m + 3) / 4);
+    if (!plan.row_tasks) plan.row_tasks = 1; /* no rows at all */
     plan.column_tasks = smaller(tasks / plan.row_tasks, (g->n + FIDK_PANEL - 1) / FIDK_PANEL);
     if (!plan.column_tasks) plan.column_tasks = 1;
     return plan;

@@ -36,17 +36,21 @@ static void heap_sort(const fidk_reduction *r, ranked *items, size_t count) {
     }
 }
 
-static void load_sorted(const fidk_reduction *r, ranked *items) {
+static void load(const fidk_reduction *r, ranked *items) {
     fidk_walk inner = r->inner;
     size_t count = 0;
     FIDK_WALK(&inner) {
         items[count] = (ranked){fidk_reduction_get(r, &inner), (int64_t)count};
         count++;
     }
-    heap_sort(r, items, count);
 }
 
-/* Which of `count` sorted items is the answer; k is r->number. */
+static void load_sorted(const fidk_reduction *r, ranked *items) {
+    load(r, items);
+    heap_sort(r, items, (size_t)r->count);
+}
+
+/* Which of `count` sorted items is the answer. */
 typedef size_t pick_function(const fidk_reduction *r, const ranked *items, size_t count);
 
 static size_t without_nan(const fidk_reduction *r, const ranked *items, size_t count) {
@@ -62,11 +66,6 @@ static size_t middle(const fidk_reduction *r, const ranked *items, size_t count)
 static size_t middle_number(const fidk_reduction *r, const ranked *items, size_t count) {
     size_t numbers = without_nan(r, items, count);
     return numbers ? (numbers - 1) / 2 : 0;
-}
-
-static size_t kth(const fidk_reduction *r, const ranked *items, size_t count) {
-    (void)items, (void)count;
-    return (size_t)r->number - 1;
 }
 
 static bool equal(const fidk_reduction *r, const ranked *a, const ranked *b) {
@@ -85,11 +84,10 @@ static size_t most_frequent(const fidk_reduction *r, const ranked *items, size_t
     return best;
 }
 
-static fid_status pick(fid_call *call, uint32_t dims, uint32_t keepdim, double number, pick_function *function) {
+static fid_status pick(fid_call *call, uint32_t dims, uint32_t keepdim, pick_function *function) {
     fidk_reduction r;
     if (fid_dtype_is_complex((fid_dtype)fid_arg_tensor(call, 0)->dtype)) return fidk_refuse_complex(call);
     FID_TRY(fidk_reduction_begin(&r, call, dims, keepdim, (fid_dtype)fid_arg_tensor(call, 0)->dtype));
-    r.number = number;
     ranked *items = fid_call_scratch(call, (size_t)r.count * sizeof *items);
     if (!items) return FID_OUT_OF_MEMORY;
     const fid_tensor *values = fid_out_tensor(call, 0);
@@ -107,16 +105,80 @@ static fid_status pick(fid_call *call, uint32_t dims, uint32_t keepdim, double n
 /* The most that one output's elements may need. */
 static size_t scratch_of_all(const fid_call *call) { return fid_tensor_numel(fid_arg_tensor(call, 0)) * sizeof(ranked); }
 
-#define ORDER_KERNEL(id, dims, keepdim, number, function)                                                              \
-    static fid_status run_##id(fid_call *call) { return pick(call, dims, keepdim, number, function); }                 \
+#define ORDER_KERNEL(id, dims, keepdim, function)                                                              \
+    static fid_status run_##id(fid_call *call) { return pick(call, dims, keepdim, function); }                 \
     const fid_kernel fid_ref_##id = {.run = run_##id, .scratch_bytes = scratch_of_all};
 
-ORDER_KERNEL(median, FID_NO_ARG, FID_NO_ARG, 0, middle)
-ORDER_KERNEL(median_dim, 1, 2, 0, middle)
-ORDER_KERNEL(nanmedian, FID_NO_ARG, FID_NO_ARG, 0, middle_number)
-ORDER_KERNEL(nanmedian_dim, 1, 2, 0, middle_number)
-ORDER_KERNEL(mode, 1, 2, 0, most_frequent)
-ORDER_KERNEL(kthvalue, 2, 3, fid_arg_double(call, 1), kth)
+ORDER_KERNEL(median, FID_NO_ARG, FID_NO_ARG, middle)
+ORDER_KERNEL(median_dim, 1, 2, middle)
+ORDER_KERNEL(nanmedian, FID_NO_ARG, FID_NO_ARG, middle_number)
+ORDER_KERNEL(nanmedian_dim, 1, 2, middle_number)
+ORDER_KERNEL(mode, 1, 2, most_frequent)
+
+/* ---- The k-th value, by partitions around the median of three: which of equals is named follows from that scheme, and users compare
+ * with PyTorch, which has the same ---- */
+
+static bool above(const fidk_reduction *r, const ranked *a, const ranked *b) {
+    if (r->form != FIDK_REAL) return fidk_int_less(r->as, b->value.i, a->value.i);
+    return a->value.d > b->value.d || (isnan(a->value.d) && !isnan(b->value.d));
+}
+
+static void swap(ranked *a, ranked *b) {
+    ranked kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+static void order_pair(const fidk_reduction *r, ranked *low, ranked *high) {
+    if (above(r, low, high)) swap(low, high);
+}
+
+/* Splits [left, right] around its pivot; out_low and out_high are where the two scans have met. */
+static void partition(const fidk_reduction *r, ranked *items, size_t left, size_t right, size_t *out_low, size_t *out_high) {
+    swap(&items[(left + right) / 2], &items[left + 1]);
+    order_pair(r, &items[left + 1], &items[right]);
+    order_pair(r, &items[left], &items[right]);
+    order_pair(r, &items[left + 1], &items[left]);
+    size_t low = left + 1, high = right;
+    for (;;) {
+        do low++; while (above(r, &items[left], &items[low]));
+        do high--; while (above(r, &items[high], &items[left]));
+        if (high < low) break;
+        swap(&items[low], &items[high]);
+    }
+    swap(&items[left], &items[high]);
+    *out_low = low;
+    *out_high = high;
+}
+
+static const ranked *select_kth(const fidk_reduction *r, ranked *items, size_t k) {
+    size_t left = 0, right = (size_t)r->count - 1, low, high;
+    while (right > left + 1) {
+        partition(r, items, left, right, &low, &high);
+        if (high <= k) left = low;
+        if (high >= k) right = high ? high - 1 : 0;
+    }
+    if (right == left + 1) order_pair(r, &items[left], &items[right]);
+    return &items[k];
+}
+
+static fid_status run_kthvalue(fid_call *call) {
+    const fid_tensor *values = fid_out_tensor(call, 0), *indices = fid_out_tensor(call, 1);
+    fid_dtype dtype = (fid_dtype)values->dtype;
+    fidk_reduction r;
+    if (fid_dtype_is_complex(dtype)) return fidk_refuse_complex(call);
+    FID_TRY(fidk_reduction_begin(&r, call, 2, 3, dtype));
+    ranked *items = fid_call_scratch(call, (size_t)r.count * sizeof *items);
+    if (!items) return FID_OUT_OF_MEMORY;
+    FIDK_WALK(&r.outer) {
+        load(&r, items);
+        const ranked *found = select_kth(&r, items, (size_t)fid_arg_int(call, 1) - 1);
+        fidk_store(dtype, values->data, r.outer.at[1], found->value);
+        fidk_set_int(indices, r.outer.at[2], found->index);
+    }
+    return FID_OK;
+}
+const fid_kernel fid_ref_kthvalue = {.run = run_kthvalue, .scratch_bytes = scratch_of_all};
 
 /* ---- Quantiles: between the two sorted elements around q * (n - 1) ---- */
 

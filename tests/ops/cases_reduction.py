@@ -119,6 +119,8 @@ def order_statistics(c):
     c.call("nanmedian.dim", x[:1], 1)
     c.call("nanmedian", x)
     c.call("median", c.tensor((0,)))
+    for k in (1, 4, 7):  # which of equals is named
+        c.call("kthvalue", c.tensor((3, 9), torch.int64, 0, 4), k, 1)
     c.error("kthvalue", c.tensor((3,)), 4)
 
 
