@@ -123,15 +123,12 @@ static fid_status write_program(compilation *c, output_file *out) {
     return status;
 }
 
-/* A device or a pipe is written as it is: renaming would put a file in its place. */
-static bool is_special(const char *path) {
-    struct stat info;
-    return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
-}
-
-/* Under a temporary name beside the target, so that the rename cannot cross file systems and nothing half-written is ever seen. */
+/* Under a temporary name beside the target, so that the rename cannot cross file systems and nothing half-written is ever seen.
+ * A device or a pipe is written as it is: renaming would put a file in its place. */
 static fid_status write_file(compilation *c, const char *path, uint64_t *out_bytes) {
-    bool special = is_special(path);
+    struct stat info;
+    bool special = stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+    if (special && S_ISDIR(info.st_mode)) return fid_fail(c->sink, FID_ACCESS_FAILED, "cannot write %s: it is a directory", path);
     const char *temporary = special ? path : fidc_text_format(c->program, "%s.%ld.tmp", path, (long)getpid());
     if (!temporary) return fid_fail(c->sink, FID_OUT_OF_MEMORY, "no memory to write %s", path);
     output_file out = {c->sink, fopen(temporary, "wb"), path, 0};

@@ -183,5 +183,9 @@ bool image_options_read(const arguments *a, fid_image_options *out) {
         usage_error(a, "--image-scale is above 0 and --image-crop between 0 and 1");
         return false;
     }
-    return read_three(a, "--image-mean", out->mean) && read_three(a, "--image-std", out->std);
+    if (!read_three(a, "--image-mean", out->mean) || !read_three(a, "--image-std", out->std)) return false;
+    for (int i = 0; i < 3; i++) {
+        if (out->std[i] == 0) return usage_error(a, "--image-std divides: 0 cannot be"), false;
+    }
+    return true;
 }

@@ -170,7 +170,10 @@ static bool starts(fid_span file, size_t at, const char *magic) {
 
 static fid_status inspect(const runtime_session *session, const char *path, fid_span file, bool json) {
     const fid_environment *environment = &session->environment;
-    if (starts(file, 4, FID_PTE_IDENTIFIER)) return inspect_pte(&environment->sink, path, file, json);
+    if (starts(file, 4, "ET")) { /* whatever its version: the reader says what it takes */
+        fid_status status = inspect_pte(&environment->sink, path, file, json);
+        return status == FID_OK ? FID_OK : fid_fail(&environment->sink, status, "%s", path);
+    }
     if (starts(file, 0, "PK\x03\x04")) return inspect_pt2(environment, path, json);
     if (starts(file, 0, "\x93NUMPY")) return inspect_npy(&environment->sink, path, file, json);
     return fid_fail(&environment->sink, FID_NOT_SUPPORTED, "%s is neither a .pte program, a .pt2 archive nor an .npy array: it starts with other bytes", path);

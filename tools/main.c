@@ -1,4 +1,5 @@
 /* The fidibus command: finds the subcommand, parses its options, shows help. */
+#include <signal.h>
 #include <stdlib.h>
 
 #include "tools/command.h"
@@ -76,6 +77,7 @@ static int run_command(const command_row *command, int count, char **words) {
 }
 
 int main(int argc, char **argv) {
+    signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is an error of the write, not a death without a word */
     if (argc < 2) {
         print_help(stderr);
         return EXIT_USAGE;

@@ -23,6 +23,7 @@ typedef struct runner {
     const arguments *arguments;
     runtime_session session;
     fid_image_options image;
+    long top;
     fid_program *program;
     fid_method *method;
 } runner;
@@ -58,15 +59,13 @@ static void print_output(size_t index, const fid_value *value) {
 
 static bool show_outputs(runner *r, const char *directory) {
     const char *labels = option_text(r->arguments, "--labels");
-    long top = 5;
-    if (!option_number(r->arguments, "--top", 1, 1000, &top)) return false;
     for (size_t i = 0; i < fid_method_output_count(r->method); i++) {
         const fid_value *value;
         fid_status status = fid_method_output(r->method, i, &value);
         if (status != FID_OK) { failed_status("run", status, &r->session); return false; }
         if (directory && value->tag == FID_TAG_TENSOR && !write_output(r, directory, i, value->as.tensor)) return false;
         if (labels && i == 0) {
-            if (!print_labels(labels, value, (size_t)top)) return false;
+            if (!print_labels(labels, value, (size_t)r->top)) return false;
         } else print_output(i, value);
     }
     return true;
@@ -74,15 +73,14 @@ static bool show_outputs(runner *r, const char *directory) {
 
 /* ---- One call ---- */
 
-static fid_status set_inputs(runner *r, const given_option *given, int count, loaded_input *loaded) {
-    size_t wanted = fid_method_input_count(r->method);
-    const fid_environment *env = &r->session.environment;
-    int inputs = 0;
+static size_t count_inputs(const given_option *given, int count) {
+    size_t inputs = 0;
     for (int i = 0; i < count; i++) inputs += strcmp(given[i].name, "--input") == 0;
-    if ((size_t)inputs != wanted) {
-        return fid_fail(&env->sink, FID_INVALID_ARGUMENT, "the method takes %zu input%s, %d given; `fidibus inspect` lists them", wanted, plural(wanted),
-                        inputs);
-    }
+    return inputs;
+}
+
+static fid_status set_inputs(runner *r, const given_option *given, int count, loaded_input *loaded) {
+    const fid_environment *env = &r->session.environment;
     size_t index = 0;
     for (int i = 0; i < count; i++) {
         if (strcmp(given[i].name, "--input") != 0) continue;
@@ -112,35 +110,54 @@ static int one_call(runner *r, const given_option *given, int count, const char 
     return result;
 }
 
-/* The options between two --next are one call. */
+/* The options of the call that starts at `start`: up to the next --next or the end. */
+static int call_length(const arguments *a, int start) {
+    int end = start;
+    while (end < a->option_count && strcmp(a->options[end].name, "--next") != 0) end++;
+    return end - start;
+}
+
+/* Before the first call runs, so that a slip in the last leaves no half of the outputs. */
+static fid_status check_input_counts(const runner *r) {
+    const arguments *a = r->arguments;
+    size_t wanted = fid_method_input_count(r->method);
+    for (int start = 0; start <= a->option_count; start += call_length(a, start) + 1) {
+        size_t given = count_inputs(a->options + start, call_length(a, start));
+        if (given == wanted) continue;
+        return fid_fail(&r->session.environment.sink, FID_INVALID_ARGUMENT, "the method takes %zu input%s, %zu given; `fidibus inspect` lists them",
+                        wanted, plural(wanted), given);
+    }
+    return FID_OK;
+}
+
 static int all_calls(runner *r) {
     const arguments *a = r->arguments;
     const char *directory = option_text(a, "--output-dir");
     bool several = option_flag(a, "--next");
     int result = EXIT_OK, call = 0;
-    for (int start = 0, i = 0; i <= a->option_count && result == EXIT_OK; i++) {
-        if (i < a->option_count && strcmp(a->options[i].name, "--next") != 0) continue;
+    for (int start = 0; start <= a->option_count && result == EXIT_OK; start += call_length(a, start) + 1, call++) {
         char path[4096];
         if (directory && several && snprintf(path, sizeof path, "%s/call_%d", directory, call) >= (int)sizeof path) {
             return failed("run", "the path %s is too long", directory);
         }
         if (several) printf("call %d\n", call);
-        result = one_call(r, a->options + start, i - start, directory && several ? path : directory);
-        start = i + 1;
-        call++;
+        result = one_call(r, a->options + start, call_length(a, start), directory && several ? path : directory);
     }
     return result;
 }
 
 static int run(arguments *a) {
-    runner r = {.arguments = a};
+    runner r = {.arguments = a, .top = 5};
     long threads = 1;
     if (a->file_count != 1) return usage_error(a, "which program? Give one .pte file");
-    if (!option_number(a, "--threads", 1, 256, &threads) || !image_options_read(a, &r.image)) return EXIT_USAGE;
+    if (!option_number(a, "--threads", 1, 256, &threads) || !option_number(a, "--top", 1, 1000, &r.top) || !image_options_read(a, &r.image)) {
+        return EXIT_USAGE;
+    }
     if (!runtime_session_open(&r.session, threads)) return failed("run", "out of memory");
     fid_method_options method_options = {.struct_size = sizeof method_options, .no_cpu_kernels = option_flag(a, "--reference")};
     fid_status status = fid_program_open_file(&r.session.environment, a->files[0], &r.program);
     if (status == FID_OK) status = fid_method_load(r.program, choose_method(r.program, a), &method_options, &r.method);
+    if (status == FID_OK) status = check_input_counts(&r);
     int result = status == FID_OK ? all_calls(&r) : failed_status("run", status, &r.session);
     if (r.method) fid_method_unload(r.method);
     if (r.program) fid_program_close(r.program);

@@ -174,13 +174,23 @@ static fid_status run_program(verification *v) {
     return fid_method_run(v->method);
 }
 
+/* The node that makes an output; NULL: none does. */
+static const fidc_node *output_maker(const fidc_graph *graph, size_t output) {
+    const fidc_value *value = output < graph->output_count ? fidc_value_of(&graph->outputs[output]) : NULL;
+    return value ? value->producer : NULL;
+}
+
 /* Outputs of the program beside those of the exported graph; counts those that differ. */
 static fid_status compare_outputs(verification *v, fidc_interpreter *exported, size_t *out_differing) {
-    *out_differing = 0;
-    for (size_t i = 0; i < fid_method_output_count(v->method); i++) {
+    size_t count = fid_method_output_count(v->method), expected = v->exported->methods[0]->output_count;
+    if (count != expected) {
+        return fid_fail(&v->session.environment.sink, FID_INVALID_ARGUMENT, "the program has %zu output%s, the archive %zu: it comes from another archive",
+                        count, plural(count), expected);
+    }
+    for (size_t i = 0; i < count; i++) {
         const fid_value *mine, *reference = fidc_interpreter_output(exported, i);
         FID_TRY(fid_method_output(v->method, i, &mine));
-        if (mine->tag != FID_TAG_TENSOR || reference->tag != FID_TAG_TENSOR) continue;
+        if (mine->tag != FID_TAG_TENSOR || reference->tag != FID_TAG_TENSOR) continue; /* numbers that export froze */
         const fid_tensor *a = mine->as.tensor, *b = reference->as.tensor;
         double d = INFINITY;
         if (a->rank == b->rank && a->dtype == b->dtype && memcmp(a->sizes, b->sizes, a->rank * sizeof a->sizes[0]) == 0) {
@@ -192,7 +202,9 @@ static fid_status compare_outputs(verification *v, fidc_interpreter *exported, s
             free(x);
             free(y);
         }
-        printf("output %zu: differs by %.2e of its scale%s\n", i, d, d > v->tolerance ? "  TOO MUCH" : "");
+        const fidc_node *maker = output_maker(v->exported->methods[0], i);
+        printf("output %zu: differs by %.2e of its scale%s%s\n", i, d, d > v->tolerance ? "  TOO MUCH, from " : "",
+               d <= v->tolerance ? "" : maker ? fidc_where(maker) : "the model's inputs");
         *out_differing += d > v->tolerance;
     }
     return FID_OK;
@@ -219,7 +231,9 @@ static fid_status verify(verification *v, size_t *out_differing) {
         status = read_graph(v, &v->lowered);
         if (status == FID_OK) status = fidc_lower(v->lowered, &lower_options);
         if (status == FID_OK) status = interpret(v, v->lowered, true, &after, &lowered);
-        if (status == FID_OK) compare_recorded(&before, &after, v->tolerance, option_flag(a, "--all"));
+        if (status == FID_OK && !compare_recorded(&before, &after, v->tolerance, option_flag(a, "--all")) && *out_differing) {
+            puts("Lowered anew, no operator differs: the program comes from another archive or another version, or it is damaged.");
+        }
     }
     if (before.out_of_memory || after.out_of_memory) status = FID_OUT_OF_MEMORY;
     forget(&before);
@@ -249,7 +263,8 @@ static int run(arguments *a) {
     if (!image_options_read(a, &v.image)) return EXIT_USAGE;
     if (!runtime_session_open(&v.session, 1)) return failed("verify", "out of memory");
     fid_status status = verify(&v, &differing);
-    int result = status == FID_OK ? (differing ? EXIT_FAILED : EXIT_OK) : failed_status("verify", status, &v.session);
+    int result = status == FID_OK ? EXIT_OK : failed_status("verify", status, &v.session);
+    if (differing) result = failed("verify", "%zu output%s of %s differ%s too much", differing, plural(differing), a->files[1], differing == 1 ? "s" : "");
     close_all(&v);
     return result;
 }
