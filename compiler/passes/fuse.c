@@ -1,7 +1,7 @@
 /* Fusion for the cpu target, in three walks over each graph.
  *
  * 1. A batch norm behind a convolution of constant weight goes into weight and bias.
- * 2. Convolutions become fid::convolution, with a zero padding before them inside.
+ * 2. Convolutions become fid::convolution, with a zero padding before them inside; max pools lose a second result that nobody reads.
  * 3. An addition or an activation behind fid::convolution or a linear layer that nobody else reads goes into its epilogue. The fused
  *    operator stands where the last of its parts stood, so that everything it reads is there. */
 #include <math.h>
@@ -271,7 +271,17 @@ static fid_status walk(fuser *f, fid_status (*visit)(fuser *f, fidc_node *node))
     return FID_OK;
 }
 
-static fid_status visit_convolution(fuser *f, fidc_node *node) {
+static fid_status fuse_max_pool(fuser *f, fidc_node *node) {
+    if (node->outputs[1]->uses) return FID_OK;
+    fidc_node *by = fidc_node_create(f->graph, node, node, FID_OPID_fused_max_pool2d, node->args, node->arg_count, 0);
+    if (!by) return no_memory(f, node);
+    fidc_value_replace(node->outputs[0], by->outputs[0]);
+    fidc_node_remove(node);
+    return FID_OK;
+}
+
+static fid_status visit_image(fuser *f, fidc_node *node) {
+    if (fidc_is(node, FID_OPID_max_pool2d_with_indices)) return fuse_max_pool(f, node);
     return fidc_is(node, FID_OPID_convolution) ? fuse_convolution(f, node) : FID_OK;
 }
 
@@ -280,7 +290,7 @@ static fid_status fuse_graph(fuser *f, fidc_graph *graph) {
         for (uint32_t i = 0; i < node->graph_count; i++) FID_TRY(fuse_graph(f, node->graphs[i]));
     f->graph = graph;
     FID_TRY(walk(f, fold_norm));
-    FID_TRY(walk(f, visit_convolution));
+    FID_TRY(walk(f, visit_image));
     return walk(f, fuse_epilogue);
 }
 
