@@ -21,7 +21,6 @@ FID_PTE_TABLES_AFTER_UNIONS(DESCRIBE)
 
 /* ---- Header ---- */
 
-#if FID_MESSAGES
 /* What a file with another identifier probably is. */
 static const char *guess(const uint8_t *id, const uint8_t *head) {
     if (memcmp(head, "PK\3\4", 4) == 0) return "; it is an archive (.pt2?): compile it first";
@@ -32,7 +31,6 @@ static const char *guess(const uint8_t *id, const uint8_t *head) {
 }
 
 static char printable(uint8_t c) { return c >= 32 && c < 127 ? (char)c : '?'; }
-#endif
 
 static fid_status check_identifier(const fid_sink *sink, fid_span head) {
     const uint8_t *id = head.data + 4;
