@@ -26,9 +26,9 @@ static double ulps(float got, double exact) {
 static double worst_of(const fidk_tiles *tiles, fidk_unary_kind kind, exact_function exact, float *out_where) {
     static float x[COUNT], y[COUNT];
     double worst = 0;
-    for (uint64_t bits = 0; bits < (1ull << 32); bits += COUNT * 251ull) {
+    for (uint64_t bits = 0; bits < (1ull << 32); bits += COUNT * 2003ull) {
         for (size_t i = 0; i < COUNT; i++) {
-            uint32_t b = (uint32_t)(bits + i * 251);
+            uint32_t b = (uint32_t)(bits + i * 2003);
             memcpy(&x[i], &b, 4);
         }
         fidk_unary u = {.x = x, .y = y, .rows = 1, .columns = COUNT, .a = 1};
