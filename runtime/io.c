@@ -297,8 +297,8 @@ fid_status fid_method_copy_outputs(fid_method *method) {
 }
 
 fid_status fid_method_output(const fid_method *method, size_t index, const fid_value **out_value) {
-    FID_TRY(check_number(method, "output", index, method->output_count));
     if (__atomic_load_n(&method->busy, __ATOMIC_ACQUIRE)) return fid_fail(&method->sink, FID_INVALID_STATE, "method %s is running", method->name);
+    FID_TRY(check_number(method, "output", index, method->output_count));
     const fid_output_slot *output = &method->outputs[index];
     bool copied = output->user && !output->can_redirect && output->copy_value.tag == FID_TAG_TENSOR;
     *out_value = copied ? &output->copy_value : &method->values[output->value];
