@@ -239,6 +239,63 @@ static fid_status take_along_dim(fidc_rewriter *rw) {
     return fidc_rw_become(rw, x && index ? RW(rw, gather, fidc_v(x), fidc_i(dim), fidc_v(index)) : NULL);
 }
 
+/* Indices outside are wrapped into range where the mask hides them: nothing is added there. */
+static fid_status masked_index_put(fidc_rewriter *rw) {
+    fidc_value *x = fidc_rw_value(rw, 0), *mask = fidc_rw_value(rw, 1), *values = fidc_rw_value(rw, 3);
+    size_t count;
+    const fidc_arg *items = fidc_rw_items(rw, 2, &count);
+    fidc_arg safe[FID_MAX_RANK];
+    if (count > x->rank) return fidc_rw_keep(rw);
+    for (size_t i = 0; i < count; i++) {
+        fidc_value *index = fidc_value_of(&items[i]);
+        safe[i] = fidc_none();
+        if (!index) continue;
+        if (fidc_size(x, i) < 1) return fidc_rw_keep(rw);
+        safe[i] = fidc_v(RW(rw, clamp, fidc_v(index), fidc_i(-fidc_size(x, i)), fidc_i(fidc_size(x, i) - 1)));
+    }
+    fidc_value *zero = fidc_value_scalar(rw->graph, (fid_dtype)values->dtype, 0);
+    fidc_value *shown = zero ? RW(rw, where_self, fidc_v(mask), fidc_v(values), fidc_v(zero)) : NULL;
+    if (!shown) return fidc_rw_become(rw, NULL);
+    return fidc_rw_become(rw, RW(rw, index_put, fidc_v(x), fidc_list(rw->program, safe, count), fidc_v(shown), fidc_b(true)));
+}
+
+/* Each tensor padded to whole chunks, chunks as rows, all rows side by side. */
+static fid_status chunk_cat(fidc_rewriter *rw) {
+    size_t count;
+    const fidc_arg *items = fidc_rw_items(rw, 0, &count);
+    fidc_value *parts[MOST_JOINED];
+    int64_t chunks = fidc_rw_int(rw, 2, 1);
+    if (count > MOST_JOINED || chunks < 1) return fidc_rw_keep(rw);
+    for (size_t i = 0; i < count; i++) {
+        fidc_value *x = fidc_value_of(&items[i]);
+        int64_t dim = fidc_rw_dim(rw, 1, 0, x->rank), size = fidc_size(x, (size_t)dim), pads[2 * FID_MAX_RANK] = {0};
+        if (!fidc_sizes_static(x)) return fidc_rw_keep(rw);
+        int64_t each = (size + chunks - 1) / chunks;
+        size_t from_end = x->rank - 1u - (size_t)dim;
+        pads[2 * from_end + 1] = each * chunks - size;
+        if (each * chunks > size) x = RW(rw, constant_pad_nd, fidc_v(x), fidc_ints(rw->program, pads, 2 * (from_end + 1)), fidc_i(0));
+        if (!x) return fidc_rw_become(rw, NULL);
+        const fidc_expr *sizes[FID_MAX_RANK];
+        memcpy(sizes, x->sizes, (size_t)dim * sizeof *sizes);
+        sizes[dim] = fidc_expr_const(rw->program, chunks);
+        int64_t rest = each;
+        for (size_t d = (size_t)dim + 1; d < x->rank; d++) rest *= fidc_size(x, d);
+        sizes[dim + 1] = fidc_expr_const(rw->program, rest);
+        parts[i] = fidc_rw_view(rw, x, sizes, (size_t)dim + 2);
+    }
+    return fidc_rw_become(rw, fidc_rw_cat(rw, parts, count, -1));
+}
+
+/* One vector for each dimension: the columns of nonzero. */
+static fid_status nonzero_numpy(fidc_rewriter *rw) {
+    fidc_value *places = RW(rw, nonzero, fidc_rw_arg(rw, 0)), *columns[FID_MAX_RANK];
+    for (uint32_t i = 0; i < rw->node->output_count && i < FID_MAX_RANK; i++) {
+        columns[i] = places ? RW(rw, select_copy_int, fidc_v(places), fidc_i(1), fidc_i(i)) : NULL;
+        if (!columns[i]) return fidc_rw_become(rw, NULL);
+    }
+    return fidc_rw_become_all(rw, columns, rw->node->output_count);
+}
+
 /* index == [0, classes) along a new last dimension. */
 static fid_status one_hot(fidc_rewriter *rw) {
     fidc_value *x = fidc_rw_value(rw, 0), *out = fidc_rw_out(rw);
@@ -273,6 +330,9 @@ static const fidc_rule_row rows[] = {
     {FID_OPID_msort, msort},
     {FID_OPID_take_along_dim, take_along_dim},
     {FID_OPID_one_hot, one_hot},
+    {FID_OPID__unsafe_masked_index_put_accumulate, masked_index_put},
+    {FID_OPID__chunk_cat, chunk_cat},
+    {FID_OPID_nonzero_numpy, nonzero_numpy},
 };
 
 void fidc_rules_add_move(fidc_rules *rules) { fidc_rules_add(rules, rows, sizeof rows / sizeof rows[0]); }

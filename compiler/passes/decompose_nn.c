@@ -109,6 +109,17 @@ static fid_status max_pool1d(fidc_rewriter *rw) {
     return fidc_rw_become(rw, fidc_rw_squeeze(rw, max_pool_with_indices(rw, FID_OPID_max_pool2d_with_indices, x, &flat), -2));
 }
 
+static fid_status max_pool1d_with_indices(fidc_rewriter *rw) {
+    pool_args p;
+    if (!read_pool(rw, 1, true, &p)) return fidc_rw_refuse(rw, "kernel, stride and padding must be constant");
+    pool_args flat = lifted(&p);
+    fidc_value *x = fidc_rw_unsqueeze(rw, fidc_rw_value(rw, 0), -2);
+    fidc_value *pooled = max_pool_with_indices(rw, FID_OPID_max_pool2d_with_indices, x, &flat);
+    if (!pooled) return fidc_rw_become(rw, NULL);
+    fidc_value *both[] = {fidc_rw_squeeze(rw, pooled, -2), fidc_rw_squeeze(rw, pooled->producer->outputs[1], -2)};
+    return fidc_rw_become_all(rw, both, 2);
+}
+
 static fidc_value *avg_pool2d_of(fidc_rewriter *rw, fidc_value *x, const pool_args *p, fidc_arg ceil_mode, fidc_arg include_pad) {
     return RW(rw, avg_pool2d, fidc_v(x), fidc_ints(rw->program, p->kernel, 2), fidc_ints(rw->program, p->stride, 2),
               fidc_ints(rw->program, p->padding, 2), ceil_mode, include_pad, fidc_none());
@@ -201,6 +212,15 @@ static fid_status batch_norm(fidc_rewriter *rw) {
                                  fidc_rw_arg(rw, 6), fidc_rw_arg(rw, 7)));
 }
 
+/* With the statistics it used, which are none in inference. */
+static fid_status native_batch_norm(fidc_rewriter *rw) {
+    if (fidc_rw_bool(rw, 5, false) || !fidc_rw_value(rw, 3) || !fidc_rw_value(rw, 4)) return batch_norm(rw);
+    fidc_arg args[] = {fidc_rw_arg(rw, 0), fidc_rw_arg(rw, 1), fidc_rw_arg(rw, 2), fidc_rw_arg(rw, 3), fidc_rw_arg(rw, 4), fidc_rw_arg(rw, 6),
+                       fidc_rw_arg(rw, 7)};
+    fidc_node *norm = fidc_rw_emit_node(rw, FID_OPID__native_batch_norm_legit_no_training, args, 7, 0);
+    return norm ? fidc_rw_become_all(rw, norm->outputs, norm->output_count) : fidc_rw_become(rw, NULL);
+}
+
 static fidc_value *group_norm_of(fidc_rewriter *rw, fidc_arg weight, fidc_arg bias, fidc_arg groups, fidc_arg eps) {
     fidc_value *x = fidc_rw_value(rw, 0);
     fidc_arg inner = fidc_rw_expr(rw, fidc_expr_product(rw->program, x->sizes + 2, x->rank > 2 ? x->rank - 2u : 0));
@@ -249,6 +269,8 @@ static const fidc_rule_row rows[] = {
     {FID_OPID_conv_transpose2d_input, conv_transpose},
     {FID_OPID_conv_transpose3d_input, conv_transpose},
     {FID_OPID_max_pool1d, max_pool1d},
+    {FID_OPID_max_pool1d_with_indices, max_pool1d_with_indices},
+    {FID_OPID_native_batch_norm, native_batch_norm},
     {FID_OPID_max_pool2d, max_pool2d},
     {FID_OPID_max_pool3d, max_pool3d},
     {FID_OPID_avg_pool1d, avg_pool1d},

@@ -327,14 +327,78 @@ static fidc_value *scaled(fidc_rewriter *rw, fidc_value *x, uint32_t factor_arg)
     return x ? RW(rw, mul_Scalar, fidc_v(x), fidc_rw_arg(rw, factor_arg)) : NULL;
 }
 
-/* beta * self + alpha * (batch1 @ batch2) */
-static fid_status baddbmm(fidc_rewriter *rw) {
-    fidc_value *sum = scaled(rw, RW(rw, bmm, fidc_rw_arg(rw, 1), fidc_rw_arg(rw, 2)), 4);
+/* beta * self + alpha * product */
+static fid_status added_product(fidc_rewriter *rw, fidc_value *sum) {
+    sum = scaled(rw, sum, 4);
     fidc_value *self = scaled(rw, fidc_rw_value(rw, 0), 3);
+    if (!self || !sum) return fidc_rw_become(rw, NULL);
     return fidc_rw_become(rw, RW(rw, add_Tensor, fidc_v(self), fidc_v(sum)));
 }
 
+static fid_status addbmm(fidc_rewriter *rw) {
+    fidc_value *all = RW(rw, bmm, fidc_rw_arg(rw, 1), fidc_rw_arg(rw, 2));
+    int64_t first = 0;
+    if (!all) return fidc_rw_become(rw, NULL);
+    return added_product(rw, RW(rw, sum_dim_IntList, fidc_v(all), fidc_ints(rw->program, &first, 1), fidc_b(false), fidc_t((fid_dtype)all->dtype)));
+}
+
+static fid_status baddbmm(fidc_rewriter *rw) { return added_product(rw, RW(rw, bmm, fidc_rw_arg(rw, 1), fidc_rw_arg(rw, 2))); }
+static fid_status addmv(fidc_rewriter *rw) { return added_product(rw, RW(rw, mv, fidc_rw_arg(rw, 1), fidc_rw_arg(rw, 2))); }
+
+static fid_status product_of_list(fidc_rewriter *rw) {
+    size_t count;
+    const fidc_arg *items = fidc_rw_items(rw, 0, &count);
+    fidc_value *all = count ? fidc_value_of(&items[0]) : NULL;
+    for (size_t i = 1; i < count && all; i++) all = product(rw, all, fidc_value_of(&items[i]));
+    return fidc_rw_become(rw, all);
+}
+
+/* Only whole powers above zero: others need an inverse. */
+static fid_status matrix_power(fidc_rewriter *rw) {
+    fidc_value *x = fidc_rw_value(rw, 0), *power = x;
+    int64_t n = fidc_rw_int(rw, 1, 0);
+    if (n < 1 || n > 64) return fidc_rw_keep(rw);
+    for (int64_t i = 1; i < n && power; i++) power = product(rw, power, x);
+    return fidc_rw_become(rw, power);
+}
+
+/* Both operands as matrices: what is summed at the right of the one and at the left of the other. */
+static fid_status tensordot(fidc_rewriter *rw) {
+    fidc_value *a = fidc_rw_value(rw, 0), *b = fidc_rw_value(rw, 1);
+    int64_t summed[2][FID_MAX_RANK], order[2][FID_MAX_RANK];
+    size_t count, other;
+    if (!fidc_rw_ints(rw, 2, summed[0], &count) || !fidc_rw_ints(rw, 3, summed[1], &other) || count != other) return fidc_rw_keep(rw);
+    bool used[2][FID_MAX_RANK] = {{false}};
+    const fidc_value *operands[2] = {a, b};
+    for (size_t side = 0; side < 2; side++) {
+        size_t free_count = operands[side]->rank - count, at = side ? count : 0;
+        for (size_t i = 0; i < count; i++) {
+            summed[side][i] = fidc_wrap(summed[side][i], operands[side]->rank);
+            used[side][summed[side][i]] = true;
+            order[side][side ? i : free_count + i] = summed[side][i];
+        }
+        for (size_t d = 0; d < operands[side]->rank; d++) {
+            if (!used[side][d]) order[side][at++] = (int64_t)d;
+        }
+    }
+    fidc_value *x = fidc_rw_permute(rw, a, order[0]), *y = fidc_rw_permute(rw, b, order[1]);
+    if (!x || !y) return fidc_rw_become(rw, NULL);
+    const fidc_expr *inner = fidc_expr_product(rw->program, y->sizes, count);
+    const fidc_expr *rows_columns[2][2] = {{fidc_expr_product(rw->program, x->sizes, x->rank - count), inner},
+                                           {inner, fidc_expr_product(rw->program, y->sizes + count, y->rank - count)}};
+    x = fidc_rw_view(rw, x, rows_columns[0], 2);
+    y = fidc_rw_view(rw, y, rows_columns[1], 2);
+    if (!x || !y) return fidc_rw_become(rw, NULL);
+    return fidc_rw_become(rw, fidc_rw_view(rw, RW(rw, mm, fidc_v(x), fidc_v(y)), fidc_rw_out(rw)->sizes, fidc_rw_out(rw)->rank));
+}
+
 static const fidc_rule_row rows[] = {
+    {FID_OPID_addbmm, addbmm},
+    {FID_OPID_addmv, addmv},
+    {FID_OPID_linalg_multi_dot, product_of_list},
+    {FID_OPID_chain_matmul, product_of_list},
+    {FID_OPID_linalg_matrix_power, matrix_power},
+    {FID_OPID_tensordot, tensordot},
     {FID_OPID_outer, outer},
     {FID_OPID_bilinear, bilinear},
     {FID_OPID_einsum, einsum},

@@ -111,6 +111,8 @@ void fidc_rules_add_create(fidc_rules *rules);     /* zeros, arange, new_ones, .
 void fidc_rules_add_pointwise(fidc_rules *rules);
 void fidc_rules_add_move(fidc_rules *rules);       /* repeat, pad, roll, index forms */
 void fidc_rules_add_product(fidc_rules *rules);    /* matmul family, einsum */
+void fidc_rules_add_fft(fidc_rules *rules);
+void fidc_rules_add_loss(fidc_rules *rules);
 void fidc_rules_add_nn(fidc_rules *rules);         /* convolutions, pools, norms, softmax */
 void fidc_rules_add_portable(fidc_rules *rules);   /* what upstream has no kernel for: all of the following */
 void fidc_rules_add_portable_product(fidc_rules *rules);
