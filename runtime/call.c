@@ -165,6 +165,8 @@ static fid_status check_results(fid_method *method, const fid_op *op, const fid_
     for (uint32_t i = call->output_index; i < call->arg_count && fid_schema_next_result(&cursor, &result); i++) {
         bool fits = result.type != FID_SCHEMA_TENSOR ? fid_value_is_number(call->args[i])
                                                      : call->args[i]->tag == (result.list ? FID_TAG_TENSOR_LIST : FID_TAG_TENSOR);
+        /* What works in place gives back its first argument, and upstream's programs name it twice. */
+        if (op->kind == FID_OP_EFFECT && result.type == FID_SCHEMA_TENSOR) fits = call->output_index > 0 && call->args[i] == call->args[0];
         if (!fits) return fid_fail(&method->sink, FID_INVALID_PROGRAM, "%s: result %u has a value of kind %d", call->name, i - call->output_index, call->args[i]->tag);
     }
     return FID_OK;
@@ -365,7 +367,7 @@ static bool ranges_overlap(range a, range b) { return a.begin < b.end && b.begin
 /* One output against tensors of the call: inputs, or the other outputs. */
 static fid_status check_target(fid_method *method, const fid_method_call *mc, const fid_tensor *out, bool against_inputs, bool live, uint64_t *left) {
     const fid_call *call = &mc->call;
-    bool in_place = against_inputs && mc->op->kind == FID_OP_POINTWISE;
+    bool in_place = against_inputs && (mc->op->kind == FID_OP_POINTWISE || mc->op->kind == FID_OP_EFFECT);
     uint32_t first = against_inputs ? 0 : call->output_index;
     uint32_t count = against_inputs ? call->output_index : call->arg_count - call->output_index;
     range target = range_of(out, live);
@@ -382,10 +384,12 @@ static fid_status check_target(fid_method *method, const fid_method_call *mc, co
 /* Kernels may take outputs and inputs as disjoint; pointwise ones also work in place, from the same first byte on. */
 fid_status fid_method_check_overlap(fid_method *method, const fid_method_call *mc, bool live) {
     const fid_call *call = &mc->call;
-    if (mc->is_view || mc->op->kind == FID_OP_EFFECT) return FID_OK;
+    if (mc->is_view) return FID_OK;
+    bool effect = mc->op->kind == FID_OP_EFFECT; /* writes to its first argument, which is its result too */
+    uint32_t first = effect ? 0 : call->output_index, end = effect ? call->output_index > 0 : call->arg_count;
     uint64_t left = OVERLAP_LIMIT;
     fid_tensor_walk walk = {0};
-    for (const fid_tensor *out; (out = fid_next_tensor(&walk, call->args + call->output_index, call->arg_count - call->output_index));) {
+    for (const fid_tensor *out; (out = fid_next_tensor(&walk, call->args + first, end - first));) {
         FID_TRY(check_target(method, mc, out, true, live, &left));
         FID_TRY(check_target(method, mc, out, false, live, &left));
     }

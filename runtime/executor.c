@@ -69,6 +69,7 @@ static fid_status run_kernel(fid_method *method, fid_method_call *mc) {
     fid_status status = mc->kernel->run(&mc->call);
     if (method->scratch_used) fid_method_scratch_end_call(method);
     if (status != FID_OK) return fid_fail(&method->sink, status, "%s failed", mc->call.name);
+    if (mc->is_view) mc->call.args[mc->call.output_index]->as.tensor->flags |= mc->call.args[0]->as.tensor->flags & FID_TENSOR_CONSTANT;
     return mc->numbers_out ? check_numbers(method, mc) : FID_OK;
 }
 
