@@ -14,6 +14,7 @@ static float apply_one(fidk_binary_kind kind, float a, float b, float scale) {
     case FIDK_BINARY_SUB: return a - scale * b;
     case FIDK_BINARY_MUL: return a * b;
     case FIDK_BINARY_DIV: return a / b;
+    case FIDK_BINARY_GATE: return a / (1 + expf(-b));
     case FIDK_BINARY_MAX: return a > b || a != a ? a : b;
     default: return a < b || a != a ? a : b;
     }
@@ -106,3 +107,22 @@ static fid_status rsub_Scalar_run(fid_call *call) {
     return run_tensors(call, FIDK_BINARY_SUB, &scalar, fid_arg_tensor(call, 0), fid_arg_double(call, 2));
 }
 const fid_kernel fid_cpu_rsub_Scalar = {.prepare = prepare_number, .run = rsub_Scalar_run};
+
+/* ---- glu(self, dim): the first half times the sigmoid of the second ---- */
+
+static fid_status glu_run(fid_call *call) {
+    const fid_tensor *self = fid_arg_tensor(call, 0), *out = fid_out_tensor(call, 0);
+    binary_work w = {fidk_tiles_for(call->cpu), FIDK_BINARY_GATE, 1};
+    fidk_loops loops;
+    size_t dim;
+    FID_TRY(fid_wrap_dim(call, fid_arg_int(call, 1), self->rank, &dim));
+    float *second = (float *)self->data + out->sizes[dim] * self->strides[dim];
+    fidk_loops_begin(&loops, out);
+    fidk_loops_add_strides(&loops, out, self->data, sizeof(float), self->strides);
+    fidk_loops_add_strides(&loops, out, second, sizeof(float), self->strides);
+    fidk_loops_merge(&loops);
+    fidk_loops_run(&loops, call->threads, (double)fid_tensor_numel(out) * 40, run_block, &w);
+    return FID_OK;
+}
+
+const fid_kernel fid_cpu_glu = {.prepare = prepare_number, .run = glu_run};

@@ -192,56 +192,66 @@ static fid_status addmm_run(fid_call *call) {
 
 const fid_kernel fid_cpu_addmm = {.prepare = addmm_prepare, .run = addmm_run};
 
-/* ---- aten::bmm(self, mat2): batches in parallel, each product serial, unless there are few ---- */
+/* ---- aten::bmm and aten::matmul(self, other): batches in parallel, each product serial, unless there are few ---- */
 
-typedef struct batch_work {
+typedef struct matmul_work {
     linear_job job;
-    size_t a_step, b_step, c_step;    /* floats from batch to batch */
-    size_t batches, tasks;
-    size_t pack_bytes, product_bytes; /* scratch of one task */
+    const fid_tensor *a, *b, *out;
+    size_t batches, tasks, pack_bytes, product_bytes;
     uint8_t *scratch;
-} batch_work;
+} matmul_work;
 
-static void run_batch(const batch_work *w, size_t batch, uint8_t *scratch) {
-    linear_job job = w->job;
-    job.gemm.a += batch * w->a_step;
-    job.gemm.c += batch * w->c_step;
-    job.weight += batch * w->b_step;
-    if (w->pack_bytes) {
-        pack(&job, (float *)scratch);
-        fidk_gemm_set_packed(&job.gemm, (float *)scratch);
-    } else set_plain(&job.gemm, job.weight);
-    fidk_gemm_run(&job.gemm, scratch + w->pack_bytes);
+/* Offset of batch number `batch` of the output in an operand whose leading dimensions broadcast. */
+static int64_t batch_offset(const fid_tensor *t, const fid_tensor *out, size_t batch) {
+    int64_t offset = 0;
+    for (size_t back = 3; back <= out->rank; back++) {
+        size_t size = (size_t)out->sizes[out->rank - back], at = batch % size;
+        batch /= size;
+        if (back <= t->rank && t->sizes[t->rank - back] != 1) offset += (int64_t)at * t->strides[t->rank - back];
+    }
+    return offset;
 }
 
-static void bmm_task(void *context, size_t index) {
-    const batch_work *w = context;
+static void matmul_task(void *context, size_t index) {
+    const matmul_work *w = context;
+    uint8_t *scratch = w->scratch + index * (w->pack_bytes + w->product_bytes);
     size_t end = fidk_part_begin(w->batches, w->tasks, index + 1);
-    for (size_t i = fidk_part_begin(w->batches, w->tasks, index); i < end; i++)
-        run_batch(w, i, w->scratch + index * (w->pack_bytes + w->product_bytes));
+    for (size_t i = fidk_part_begin(w->batches, w->tasks, index); i < end; i++) {
+        linear_job job = w->job;
+        job.gemm.a += batch_offset(w->a, w->out, i);
+        job.weight += batch_offset(w->b, w->out, i);
+        job.gemm.c += i * job.gemm.m * job.gemm.n;
+        if (w->pack_bytes) {
+            pack(&job, (float *)scratch);
+            fidk_gemm_set_packed(&job.gemm, (float *)scratch);
+        } else set_plain(&job.gemm, job.weight);
+        fidk_gemm_run(&job.gemm, scratch + w->pack_bytes);
+    }
 }
 
-static fid_status bmm_prepare(fid_call *call) {
-    bool takes = fidk_plain_f32(fid_arg_tensor(call, 0)) && fidk_plain_f32(fid_arg_tensor(call, 1)) &&
-                 fidk_plain_f32(fid_out_tensor(call, 0));
+static fid_status matmul_prepare(fid_call *call) {
+    const fid_tensor *a = fid_arg_tensor(call, 0), *b = fid_arg_tensor(call, 1);
+    bool takes = fidk_plain_f32(a) && fidk_plain_f32(b) && fidk_plain_f32(fid_out_tensor(call, 0)) && a->rank >= 2 && b->rank >= 2;
     return takes ? FID_OK : FID_NOT_SUPPORTED;
 }
 
-static fid_status bmm_run(fid_call *call) {
-    const fid_tensor *a = fid_arg_tensor(call, 0);
-    batch_work w = {.job = mm_of(call, 0), .batches = (size_t)a->sizes[0]};
+static fid_status matmul_run(fid_call *call) {
+    const fid_tensor *a = fid_arg_tensor(call, 0), *b = fid_arg_tensor(call, 1), *out = fid_out_tensor(call, 0);
+    matmul_work w = {.job = mm_of(call, 0), .a = a, .b = b, .out = out};
     fidk_gemm *gemm = &w.job.gemm;
-    gemm->m = (size_t)a->sizes[1];
-    w.a_step = gemm->m * gemm->k, w.b_step = gemm->k * gemm->n, w.c_step = gemm->m * gemm->n;
-    w.tasks = fidk_worthwhile_threads(call->threads, (double)w.batches * (double)w.c_step * (double)gemm->k);
+    if (b->rank == 2) return run_job(call, &w.job); /* one product over all rows */
+    gemm->m = (size_t)a->sizes[a->rank - 2];
+    w.batches = fidk_count(out, 0, out->rank - 2u);
+    w.tasks = fidk_worthwhile_threads(call->threads, (double)fid_tensor_numel(out) * (double)gemm->k);
     if (w.batches < w.tasks) w.tasks = 1;
     else gemm->threads = NULL;
     w.pack_bytes = pack_bytes(&w.job);
     w.product_bytes = (fidk_gemm_scratch_bytes(gemm) + 63) / 64 * 64;
     w.scratch = fid_call_scratch(call, w.tasks * (w.pack_bytes + w.product_bytes) + 1);
     if (!w.scratch) return FID_OUT_OF_MEMORY;
-    fidk_parallel(call->threads, bmm_task, &w, w.tasks);
+    fidk_parallel(call->threads, matmul_task, &w, w.tasks);
     return FID_OK;
 }
 
-const fid_kernel fid_cpu_bmm = {.prepare = bmm_prepare, .run = bmm_run};
+const fid_kernel fid_cpu_matmul = {.prepare = matmul_prepare, .run = matmul_run};
+const fid_kernel fid_cpu_bmm = {.prepare = matmul_prepare, .run = matmul_run};

@@ -51,6 +51,10 @@ static void products_match(void **state) {
         testing_free();
         COMPARE(bmm, 1, 1e-4, FLOATS(ROW_MAJOR, 1, 3, m, k), FLOATS(ROW_MAJOR, 1, 3, k, n));
         testing_free();
+        COMPARE(matmul, 1, 1e-4, FLOATS(ROW_MAJOR, 1, 2, 1, m, k), FLOATS(ROW_MAJOR, 1, 3, k, n));
+        COMPARE(matmul, 1, 1e-4, FLOATS(ROW_MAJOR, 1, 2, m, k), FLOATS(ROW_MAJOR, 1, k, n));
+        COMPARE(matmul, 1, 1e-4, FLOATS(ROW_MAJOR, 1, m, k), FLOATS(ROW_MAJOR, 1, 2, k, n));
+        testing_free();
         fid_value *addends[] = {FLOATS(ROW_MAJOR, 1, n), FLOATS(ROW_MAJOR, 1, m, n), FLOATS(ROW_MAJOR, 1, 1), FLOATS(ROW_MAJOR, 1, m, 1)};
         for (size_t a = 0; a < 4; a++)
             COMPARE(addmm, 1, 1e-4, addends[a], FLOATS(ROW_MAJOR, 1, m, k), FLOATS(ROW_MAJOR, 1, k, n), INT(1), DOUBLE(1));

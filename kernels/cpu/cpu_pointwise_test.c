@@ -78,11 +78,20 @@ static void numbers_stand_for_tensors(void **state) {
     testing_free();
 }
 
+static void halves_gate_each_other(void **state) {
+    (void)state;
+    COMPARE(glu, 1, 4e-7, FLOATS(ROW_MAJOR, 4, 3, 38), INT(-1));
+    COMPARE(glu, 1, 4e-7, FLOATS(ROW_MAJOR, 4, 3, 38, 5), INT(1));
+    COMPARE(glu, 1, 4e-7, FLOATS(CHANNELS_LAST, 4, 3, 38, 5), INT(1));
+    testing_free();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unary_functions_match),
         cmocka_unit_test(binary_functions_broadcast),
         cmocka_unit_test(numbers_stand_for_tensors),
+        cmocka_unit_test(halves_gate_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

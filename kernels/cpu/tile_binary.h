@@ -10,6 +10,7 @@ VEC_INLINE vec binary_choose(vec a, vec chosen) { return vec_select(vec_is_nan(a
 #define binary_DIV(a, b) vec_div(a, b)
 #define binary_MAX(a, b) binary_choose(a, vec_max(a, b)) /* a NaN on either side wins */
 #define binary_MIN(a, b) binary_choose(a, vec_min(a, b))
+#define binary_GATE(a, b) vec_mul(a, math_sigmoid(b))
 
 VEC_INLINE vec binary_load(const float *row, size_t i, const size_t step, const bool masked, vecm mask) {
     return !step ? vec_set(*row) : masked ? vec_load_some(row + i, mask) : vec_load(row + i);

@@ -17,18 +17,24 @@ VEC_INLINE float row_largest(const float *x, size_t columns) {
     return vec_largest(largest);
 }
 
+/* exp(x) where x is at most 0; what would fall below the normal range, and would be slow, is 0. */
+VEC_INLINE vec rows_exp(vec x) {
+    const vec least = vec_set(-87.0f);
+    return vec_select(vec_less(x, least), vec_set(0), math_exp(vec_max(least, x)));
+}
+
 /* y = exp(x - largest), unless y is NULL; returns the sum. */
 VEC_INLINE float row_exp(const float *x, float *y, size_t columns, float largest) {
     vec shift = vec_set(largest), sum = vec_set(0);
     vecm rest = vec_first(columns % VEC_LANES);
     size_t i = 0;
     for (; i + VEC_LANES <= columns; i += VEC_LANES) {
-        vec e = math_exp(vec_sub(vec_load(x + i), shift));
+        vec e = rows_exp(vec_sub(vec_load(x + i), shift));
         if (y) vec_store(y + i, e);
         sum = vec_add(sum, e);
     }
     if (i < columns) {
-        vec e = math_exp(vec_sub(vec_load_some(x + i, rest), shift));
+        vec e = rows_exp(vec_sub(vec_load_some(x + i, rest), shift));
         if (y) vec_store_some(y + i, e, rest);
         sum = vec_add(sum, vec_select(rest, e, vec_set(0)));
     }

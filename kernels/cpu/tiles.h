@@ -55,8 +55,8 @@ typedef struct fidk_unary {
 
 typedef void (*fidk_unary_tile)(const fidk_unary *unary);
 
-/* Functions of two elements; ADD and SUB scale the second. */
-#define FIDK_BINARY_MAP(X) X(ADD) X(SUB) X(MUL) X(DIV) X(MAX) X(MIN)
+/* Functions of two elements; ADD and SUB scale the second, GATE is a * sigmoid(b). */
+#define FIDK_BINARY_MAP(X) X(ADD) X(SUB) X(MUL) X(DIV) X(MAX) X(MIN) X(GATE)
 
 typedef enum fidk_binary_kind {
 #define FIDK_BINARY_ENUM(NAME) FIDK_BINARY_##NAME,
@@ -145,6 +145,19 @@ typedef struct fidk_norm {
     bool centred;
 } fidk_norm;
 
+/* Gate sums of a recurrent cell into its new state; gates lie one after the other in a row, `width` each. */
+typedef struct fidk_gates {
+    const float *gates;        /* LSTM (rows, 4 * width): input, forget, candidate, output. GRU (rows, 3 * width), from the input */
+    size_t gates_stride;
+    const float *hidden_gates; /* GRU: (rows, 3 * width), dense, from the state */
+    const float *before;       /* GRU: state before, (rows, width) */
+    size_t before_stride;
+    float *cell;               /* LSTM: (rows, width), dense, replaced */
+    float *hidden;             /* new state, (rows, width) */
+    size_t hidden_stride;
+    size_t rows, width;
+} fidk_gates;
+
 /* out[c][r] = in[r][c] */
 typedef struct fidk_turn {
     const float *in;
@@ -174,6 +187,8 @@ typedef struct fidk_tiles {
     void (*sum_rows)(const fidk_rows *rows);    /* y[r * y_stride] = scale * sum of row r */
     void (*sum_columns)(const fidk_rows *rows); /* y[j] = scale * sum of column j */
     void (*norm)(const fidk_norm *norm);
+    void (*lstm)(const fidk_gates *gates);
+    void (*gru)(const fidk_gates *gates);
 } fidk_tiles;
 
 extern const fidk_tiles fidk_tiles_scalar;

@@ -17,6 +17,8 @@
 
 #include "kernels/cpu/tile_rows.h"
 
+#include "kernels/cpu/tile_recurrent.h"
+
 const fidk_tiles VEC_TABLE = {
     .name = VEC_NAME,
     .lanes = VEC_LANES,
@@ -38,4 +40,6 @@ const fidk_tiles VEC_TABLE = {
     .sum_rows = sum_rows_tile,
     .sum_columns = sum_columns_tile,
     .norm = norm_tile,
+    .lstm = lstm_tile,
+    .gru = gru_tile,
 };
