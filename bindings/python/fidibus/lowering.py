@@ -105,7 +105,8 @@ class EdgeProgramManager:
         with tempfile.TemporaryDirectory(prefix="fidibus-") as folder:
             files = {}
             for i, (name, program) in enumerate(self._programs.items()):
-                files[name] = os.path.join(folder, f"{i}.pt2")
+                # The method's name stands in the file's, because messages name the file.
+                files[name] = os.path.join(folder, f"{name if name.isidentifier() else i}.pt2")
                 torch.export.save(program, files[name])
             output = os.path.join(folder, "program.pte")
             report = compile(files, output, self._target)
