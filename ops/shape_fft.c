@@ -28,8 +28,11 @@ fid_status fid_shape_fft_r2c(const fid_call *call, fid_meta *outs, size_t out_co
     (void)out_count;
     if (self->dtype != FID_FLOAT32 && self->dtype != FID_FLOAT64) return wrong_dtype(call, self);
     FID_TRY(check_dims(call, self, &last));
+    size_t count;
+    fid_arg_ints(call, 1, &count);
+    if (count == 0) return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: no dimension to transform", call->name);
     fid_meta_set(outs, self->dtype == FID_FLOAT64 ? FID_COMPLEX128 : FID_COMPLEX64, self->sizes, self->rank);
-    if (fid_arg_bool(call, 3) && self->rank) outs->sizes[last] = self->sizes[last] / 2 + 1;
+    if (fid_arg_bool(call, 3)) outs->sizes[last] = self->sizes[last] / 2 + 1;
     return FID_OK;
 }
 

@@ -222,7 +222,8 @@ static fid_status pool_out_sizes(const fid_call *call, fid_window *window, bool 
     for (size_t d = 3 - window->spatial; d < 3; d++) {
         int64_t reach, room, padding = window->padding[d], stride = window->stride[d];
         bool overflow = !window_reach(window, d, &reach) || __builtin_add_overflow(window->in[d], 2 * padding, &room);
-        if (!overflow && padding > reach / 2) {
+        int64_t span = window->spatial == 1 ? reach : window->kernel[d]; /* PyTorch counts dilation in one dimension only */
+        if (!overflow && padding > span / 2) {
             return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: padding %lld is more than half of the kernel %lld", call->name,
                             (long long)padding, (long long)window->kernel[d]);
         }

@@ -68,8 +68,9 @@ static void load_keys(planes *p, size_t points) {
         fidk_load_row_int(input, spatial_offset(input, &p->pool.window, at), 1, 1, &p->keys[i]);
 }
 
-/* Index of the largest element that output position `at` sees: the first of equals, but the last NaN, as in PyTorch. */
-static int64_t largest(const planes *p, const int64_t *at) {
+/* Index of the largest element that output position `at` sees: the first of equals, but the last NaN, as in PyTorch. A dilated
+ * window can see none: then *out_seen is false, and the index is where the window would begin. */
+static int64_t largest(const planes *p, const int64_t *at, bool *out_seen) {
     const fid_window *window = &p->pool.window;
     reach d = p->reach(window, 0, at[0]), h = p->reach(window, 1, at[1]), w = p->reach(window, 2, at[2]);
     bool real = fid_dtype_is_float((fid_dtype)p->input.dtype);
@@ -80,20 +81,33 @@ static int64_t largest(const planes *p, const int64_t *at) {
                 int64_t point = (z * window->in[1] + y) * window->in[2] + x, key = p->keys[point];
                 if (best < 0 || key > p->keys[best] || (real && key == NAN_KEY)) best = point;
             }
-    return best;
+    *out_seen = best >= 0;
+    return best >= 0 ? best : (d.first * window->in[1] + h.first) * window->in[2] + w.first;
+}
+
+/* The element at `point` of the plane, whatever its dtype, to output position `at`; without one the lowest value. */
+static void store_largest(const planes *p, int64_t point, bool seen, const int64_t *at) {
+    const fid_window *window = &p->pool.window;
+    int64_t target = spatial_offset(&p->out, window, at), size = (int64_t)fid_dtype_size((fid_dtype)p->input.dtype);
+    if (!seen) {
+        double lowest = -(double)INFINITY;
+        fidk_store_row(&p->out, target, 1, 1, &lowest);
+        return;
+    }
+    int64_t from[3] = {point / window->in[2] / window->in[1], point / window->in[2] % window->in[1], point % window->in[2]};
+    const uint8_t *source = (const uint8_t *)p->input.data + spatial_offset(&p->input, window, from) * size;
+    memcpy((uint8_t *)p->out.data + target * size, source, (size_t)size);
 }
 
 static void max_plane(planes *p) {
     const fid_window *window = &p->pool.window;
-    size_t size = fid_dtype_size((fid_dtype)p->input.dtype);
     int64_t at[3] = {0, 0, 0};
     load_keys(p, fidk_product(window->in, 3));
     do {
-        int64_t point = largest(p, at);
-        int64_t from[3] = {point / window->in[2] / window->in[1], point / window->in[2] % window->in[1], point % window->in[2]};
-        int64_t source = spatial_offset(&p->input, window, from), target = spatial_offset(&p->out, window, at);
-        memcpy((uint8_t *)p->out.data + target * (int64_t)size, (const uint8_t *)p->input.data + source * (int64_t)size, size);
-        if (p->indices.data) ((int64_t *)p->indices.data)[spatial_offset(&p->indices, window, at)] = point;
+        bool seen;
+        int64_t point = largest(p, at, &seen);
+        store_largest(p, point, seen, at);
+        fidk_store_row_int(&p->indices, spatial_offset(&p->indices, window, at), 1, 1, &point);
     } while (fidk_next_index(at, window->out, 3));
 }
 

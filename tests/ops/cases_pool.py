@@ -21,6 +21,8 @@ def largest(c):
     c.call("max_pool2d_with_indices", torch.tensor([[[0.0, -0.0, 5.0], [-0.0, 0.0, 5.0]]]), [2, 2], [1, 1])
     c.call("max_pool2d_with_indices", torch.full((1, 2, 2), float("-inf")), [2, 2])
     c.call("max_pool2d_with_indices", c.tensor((0, 2, 4, 4)), [2, 2])
+    c.call("max_pool2d_with_indices", c.tensor((1, 4, 4)), [2, 2], [1, 1], [1, 1], [5, 5])  # a window that sees nothing
+    c.error("max_pool2d_with_indices", c.tensor((1, 4, 4)), [2, 2], [1, 1], [2, 2], [3, 3])
     c.call("max_pool3d_with_indices", c.tensor((1, 2, 4, 3, 5)), [2, 2, 2], [], [1, 1, 0])
     c.call("max_pool3d_with_indices", c.tensor((2, 3, 3, 4)), [2, 1, 3], [1, 2, 2], [0, 0, 1], [1, 1, 2], True)
     c.error("max_pool2d_with_indices", x, [2, 2], [2, 2], [2, 0])
