@@ -53,9 +53,10 @@ static fid_status emit_method(fidc_emitter *emitter, const fidc_graph *graph, co
     fidc_method_emitter m = {.emitter = emitter, .graph = graph, .plan = plan, .values.item_size = sizeof(fid_pte_out_value),
                              .operators.item_size = sizeof(fid_pte_out_operator), .instructions.item_size = sizeof(fid_pte_out_instruction)};
     int64_t *buffers = fidc_emit_allocate(emitter, 2, sizeof *buffers);
-    m.index_of = fidc_emit_allocate(emitter, graph->value_count, sizeof *m.index_of);
+    uint32_t value_count = fidc_plan_number(graph);
+    m.index_of = fidc_emit_allocate(emitter, value_count, sizeof *m.index_of);
     if (!buffers || !m.index_of) return emitter->status;
-    for (uint32_t i = 0; i < graph->value_count; i++) m.index_of[i] = -1;
+    for (uint32_t i = 0; i < value_count; i++) m.index_of[i] = -1;
     buffers[1] = (int64_t)plan->planned_bytes;
     *method = (fid_pte_out_method){.name = graph->name, .input_tree = graph->input_tree, .output_tree = graph->output_tree,
                                    .buffer_sizes = buffers, .buffer_count = 2, .has_frames = emitter->options->stack_traces};

@@ -3,6 +3,7 @@
 #define FIDC_EMIT_INTERNAL_H
 
 #include "compiler/emit/emit.h"
+#include "compiler/plan/plan_internal.h"
 #include "format/pte_write.h"
 
 /* A list that grows; items are zeroed. Freed with the emitter. */
@@ -36,7 +37,7 @@ typedef struct fidc_method_emitter {
     fidc_array values;       /* fid_pte_out_value */
     fidc_array operators;    /* fid_pte_out_operator */
     fidc_array instructions; /* fid_pte_out_instruction */
-    int32_t *index_of;       /* by value id: its place in values, -1 not yet */
+    int32_t *index_of;       /* by index of the plan: its place in values, -1 not yet */
     uint32_t *literal_slots; /* open addressing: value index + 1 */
     size_t literal_slot_count, literal_count;
 } fidc_method_emitter;
@@ -55,6 +56,8 @@ uint32_t fidc_pool_add(fidc_emitter *emitter, fidc_pool *pool, const void *data,
 
 /* The value's own entry, made when first asked for. */
 int32_t fidc_emit_value(fidc_method_emitter *m, const fidc_value *value);
+/* An entry that nobody else shares: instructions write it. */
+int32_t fidc_emit_own(fidc_method_emitter *m, const fid_pte_out_value *value);
 /* Literals and lists; equal ones share an entry. What `literal` points to must live as long as the arena. */
 int32_t fidc_emit_literal(fidc_method_emitter *m, const fid_pte_out_value *literal);
 int32_t fidc_emit_none(fidc_method_emitter *m);
@@ -65,7 +68,29 @@ int32_t fidc_emit_arg(fidc_method_emitter *m, const fid_schema_arg *schema, cons
 
 /* ---- emit_node.c ---- */
 
+/* Arguments of a call in work. */
+typedef struct fidc_call {
+    fidc_method_emitter *m;
+    int32_t *args;
+    size_t count, capacity;
+} fidc_call;
+
+bool fidc_call_begin(fidc_call *call, fidc_method_emitter *m, size_t capacity);
+void fidc_call_add(fidc_call *call, int32_t value);
+/* `node` (may be NULL) is where the call comes from. */
+void fidc_call_end(fidc_call *call, const char *name, const char *overload, const fidc_node *node);
+
+/* aten::copy_: writes `from` into `to`. */
+void fidc_emit_copy(fidc_method_emitter *m, int32_t from, int32_t to, const fidc_node *node);
+/* The nodes of a graph in order. */
+void fidc_emit_graph(fidc_method_emitter *m, const fidc_graph *graph);
+/* The whole method: its nodes, and states written back. */
 fid_status fidc_emit_nodes(fidc_method_emitter *m);
+
+/* ---- emit_control.c ---- */
+
+/* A node with sub-graphs, as jumps around their instructions. */
+void fidc_emit_control(fidc_method_emitter *m, const fidc_node *node);
 
 /* ---- emit_frames.c ---- */
 

@@ -2,13 +2,6 @@
  * returns (the outputs again). */
 #include "compiler/emit/emit_internal.h"
 
-/* Arguments of the call in work. */
-typedef struct call {
-    fidc_method_emitter *m;
-    int32_t *args;
-    size_t count, capacity;
-} call;
-
 static int32_t find_operator(fidc_method_emitter *m, const char *name, const char *overload) {
     const fid_pte_out_operator *operators = m->operators.items;
     for (size_t i = 0; i < m->operators.count; i++)
@@ -19,17 +12,17 @@ static int32_t find_operator(fidc_method_emitter *m, const char *name, const cha
     return (int32_t)m->operators.count - 1;
 }
 
-static bool call_begin(call *c, fidc_method_emitter *m, size_t capacity) {
-    *c = (call){.m = m, .args = fidc_emit_allocate(m->emitter, capacity, sizeof *c->args), .capacity = capacity};
+bool fidc_call_begin(fidc_call *c, fidc_method_emitter *m, size_t capacity) {
+    *c = (fidc_call){.m = m, .args = fidc_emit_allocate(m->emitter, capacity, sizeof *c->args), .capacity = capacity};
     return c->args != NULL;
 }
 
-static void call_add(call *c, int32_t value) {
+void fidc_call_add(fidc_call *c, int32_t value) {
     if (c->count < c->capacity) c->args[c->count++] = value;
     else fidc_emit_fail(c->m->emitter, FID_INTERNAL);
 }
 
-static void call_end(call *c, const char *name, const char *overload, const fidc_node *node) {
+void fidc_call_end(fidc_call *c, const char *name, const char *overload, const fidc_node *node) {
     fidc_emitter *emitter = c->m->emitter;
     fid_pte_out_instruction *made = fidc_array_push(emitter, &c->m->instructions);
     if (!made) return;
@@ -53,12 +46,12 @@ static bool has_options(const fid_op *op) {
     return options == 4 && op->kind != FID_OP_SCALAR && op->kind != FID_OP_EFFECT;
 }
 
-static void add_args(call *c, const fidc_node *node) {
+static void add_args(fidc_call *c, const fidc_node *node) {
     fid_schema_cursor cursor = fid_schema_begin(node->op->schema);
     fid_schema_arg schema;
     bool skip_options = has_options(node->op);
     for (uint32_t i = 0; i < node->arg_count && fid_schema_next_arg(&cursor, &schema); i++)
-        if (!skip_options || !is_option(&schema)) call_add(c, fidc_emit_arg(c->m, &schema, &node->args[i]));
+        if (!skip_options || !is_option(&schema)) fidc_call_add(c, fidc_emit_arg(c->m, &schema, &node->args[i]));
 }
 
 static bool gives_list(const fid_op *op) {
@@ -67,63 +60,63 @@ static bool gives_list(const fid_op *op) {
     return fid_schema_next_result(&cursor, &result) && result.list;
 }
 
-static int32_t list_outputs(call *c, const fidc_node *node) {
+static int32_t list_outputs(fidc_call *c, const fidc_node *node) {
     int32_t *items = fidc_emit_allocate(c->m->emitter, node->output_count, sizeof *items);
     for (uint32_t i = 0; items && i < node->output_count; i++) items[i] = fidc_emit_value(c->m, node->outputs[i]);
     return items ? fidc_emit_tensor_list(c->m, items, node->output_count) : -1;
 }
 
 /* out= forms: each output and then what is returned: the one output again, or all as a list. A list result is one argument. */
-static void add_outputs(call *c, const fidc_node *node) {
+static void add_outputs(fidc_call *c, const fidc_node *node) {
     if (gives_list(node->op)) {
         int32_t list = list_outputs(c, node);
-        call_add(c, list);
-        call_add(c, list);
+        fidc_call_add(c, list);
+        fidc_call_add(c, list);
         return;
     }
-    for (uint32_t i = 0; i < node->output_count; i++) call_add(c, fidc_emit_value(c->m, node->outputs[i]));
-    if (node->output_count == 1) call_add(c, fidc_emit_value(c->m, node->outputs[0]));
-    if (node->output_count > 1) call_add(c, list_outputs(c, node));
+    for (uint32_t i = 0; i < node->output_count; i++) fidc_call_add(c, fidc_emit_value(c->m, node->outputs[i]));
+    if (node->output_count == 1) fidc_call_add(c, fidc_emit_value(c->m, node->outputs[0]));
+    if (node->output_count > 1) fidc_call_add(c, list_outputs(c, node));
 }
 
 /* ---- Nodes ----------------------------------------------------------------------------------------------------------------- */
 
 static void emit_scalar(fidc_method_emitter *m, const fidc_node *node) {
-    call c;
-    if (!call_begin(&c, m, (size_t)node->arg_count + node->output_count)) return;
+    fidc_call c;
+    if (!fidc_call_begin(&c, m, (size_t)node->arg_count + node->output_count)) return;
     add_args(&c, node);
-    for (uint32_t i = 0; i < node->output_count; i++) call_add(&c, fidc_emit_value(m, node->outputs[i]));
-    call_end(&c, node->op->name, node->op->out, node);
+    for (uint32_t i = 0; i < node->output_count; i++) fidc_call_add(&c, fidc_emit_value(m, node->outputs[i]));
+    fidc_call_end(&c, node->op->name, node->op->out, node);
 }
 
 /* An effect returns the argument that it changed, if it returns something. */
 static void emit_effect(fidc_method_emitter *m, const fidc_node *node) {
-    call c;
-    if (!call_begin(&c, m, (size_t)node->arg_count + 1)) return;
+    fidc_call c;
+    if (!fidc_call_begin(&c, m, (size_t)node->arg_count + 1)) return;
     add_args(&c, node);
     fid_schema_cursor cursor = fid_schema_begin(node->op->schema);
     fid_schema_arg result;
     if (c.count && fid_schema_next_result(&cursor, &result)) {
         int32_t changed = c.args[0];
-        call_add(&c, changed);
-        for (uint32_t i = 0; i < node->output_count; i++) m->index_of[node->outputs[i]->id] = changed;
+        fidc_call_add(&c, changed);
+        for (uint32_t i = 0; i < node->output_count; i++) m->index_of[fidc_plan_index(node->outputs[i])] = changed;
     }
-    call_end(&c, node->op->name, node->op->out, node);
+    fidc_call_end(&c, node->op->name, node->op->out, node);
 }
 
 static void emit_kernel(fidc_method_emitter *m, const fidc_node *node) {
-    call c;
-    if (!call_begin(&c, m, (size_t)node->arg_count + node->output_count + 2)) return;
+    fidc_call c;
+    if (!fidc_call_begin(&c, m, (size_t)node->arg_count + node->output_count + 2)) return;
     add_args(&c, node);
     add_outputs(&c, node);
-    call_end(&c, node->op->name, node->op->out, node);
+    fidc_call_end(&c, node->op->name, node->op->out, node);
 }
 
 /* True for a view that the planner left to the runtime to bind: its memory is its input's, but the node is not elided. */
 static bool is_bound_view(const fidc_method_emitter *m, const fidc_node *node) {
     const fidc_value *in = node->op->kind == FID_OP_VIEW && node->output_count == 1 ? fidc_value_of(&node->args[0]) : NULL;
-    const fidc_placement *out = in ? &m->plan->of[node->outputs[0]->id] : NULL;
-    return in && !out->elided && out->base != node->outputs[0] && out->base == m->plan->of[in->id].base;
+    const fidc_placement *out = in ? &m->plan->of[fidc_plan_index(node->outputs[0])] : NULL;
+    return in && !out->elided && out->base != node->outputs[0] && out->base == m->plan->of[fidc_plan_index(in)].base;
 }
 
 /* The sizes of a bound view: view_copy's own, else the output's, where -1 stands for the one that is dynamic. */
@@ -137,46 +130,53 @@ static int32_t emit_view_sizes(fidc_method_emitter *m, const fidc_node *node) {
 }
 
 static void emit_bound_view(fidc_method_emitter *m, const fidc_node *node) {
-    call c;
-    if (!call_begin(&c, m, 3)) return;
-    call_add(&c, fidc_emit_value(m, fidc_value_of(&node->args[0])));
-    call_add(&c, emit_view_sizes(m, node));
-    call_add(&c, fidc_emit_value(m, node->outputs[0]));
-    call_end(&c, "executorch_prim::et_view", "default", node);
+    fidc_call c;
+    if (!fidc_call_begin(&c, m, 3)) return;
+    fidc_call_add(&c, fidc_emit_value(m, fidc_value_of(&node->args[0])));
+    fidc_call_add(&c, emit_view_sizes(m, node));
+    fidc_call_add(&c, fidc_emit_value(m, node->outputs[0]));
+    fidc_call_end(&c, "executorch_prim::et_view", "default", node);
 }
 
 static bool is_elided(const fidc_method_emitter *m, const fidc_node *node) {
     for (uint32_t i = 0; i < node->output_count; i++)
-        if (!m->plan->of[node->outputs[i]->id].elided) return false;
+        if (!m->plan->of[fidc_plan_index(node->outputs[i])].elided) return false;
     return node->output_count > 0;
 }
 
 static void emit_node(fidc_method_emitter *m, const fidc_node *node) {
     if (is_elided(m, node)) return;
-    if (node->graph_count)
-        fidc_emit_fail(m->emitter, fid_fail(m->emitter->sink, FID_NOT_SUPPORTED, "%s: control flow cannot be written yet", fidc_where(node)));
+    if (node->graph_count) fidc_emit_control(m, node);
     else if (is_bound_view(m, node)) emit_bound_view(m, node);
     else if (node->op->kind == FID_OP_SCALAR) emit_scalar(m, node);
     else if (node->op->kind == FID_OP_EFFECT) emit_effect(m, node);
     else emit_kernel(m, node);
 }
 
+void fidc_emit_graph(fidc_method_emitter *m, const fidc_graph *graph) {
+    for (const fidc_node *node = graph->first; node && m->emitter->status == FID_OK; node = node->next) emit_node(m, node);
+}
+
 /* ---- Write-back of states ----------------------------------------------------------------------------------------------------- */
+
+void fidc_emit_copy(fidc_method_emitter *m, int32_t from, int32_t to, const fidc_node *node) {
+    fidc_call c;
+    if (!fidc_call_begin(&c, m, 4)) return;
+    fidc_call_add(&c, to);
+    fidc_call_add(&c, from);
+    fidc_call_add(&c, fidc_emit_literal(m, &(fid_pte_out_value){.kind = FID_PTE_OUT_BOOL, .as.boolean = false}));
+    fidc_call_add(&c, to);
+    fidc_call_end(&c, "aten::copy_", "", node);
+}
 
 static void emit_write_back(fidc_method_emitter *m, const fidc_mutation *mutation) {
     const fidc_value *value = fidc_resolve(mutation->value), *target = mutation->target;
-    if (value == target || m->plan->of[value->id].base == target) return; /* computed in place */
-    call c;
-    if (!call_begin(&c, m, 4)) return;
-    call_add(&c, fidc_emit_value(m, target));
-    call_add(&c, fidc_emit_value(m, value));
-    call_add(&c, fidc_emit_literal(m, &(fid_pte_out_value){.kind = FID_PTE_OUT_BOOL, .as.boolean = false}));
-    call_add(&c, fidc_emit_value(m, target));
-    call_end(&c, "aten::copy_", "", NULL);
+    if (value == target || m->plan->of[fidc_plan_index(value)].base == target) return; /* computed in place */
+    fidc_emit_copy(m, fidc_emit_value(m, value), fidc_emit_value(m, target), NULL);
 }
 
 fid_status fidc_emit_nodes(fidc_method_emitter *m) {
-    for (const fidc_node *node = m->graph->first; node && m->emitter->status == FID_OK; node = node->next) emit_node(m, node);
+    fidc_emit_graph(m, m->graph);
     for (uint32_t i = 0; i < m->graph->mutation_count; i++) emit_write_back(m, &m->graph->mutations[i]);
     return m->emitter->status;
 }

@@ -10,6 +10,8 @@ static int32_t push_value(fidc_method_emitter *m, const fid_pte_out_value *value
     return (int32_t)m->values.count - 1;
 }
 
+int32_t fidc_emit_own(fidc_method_emitter *m, const fid_pte_out_value *value) { return push_value(m, value); }
+
 /* ---- Literals ------------------------------------------------------------------------------------------------------------- */
 
 static fid_span payload_of(const fid_pte_out_value *v) {
@@ -126,7 +128,7 @@ static bool fill_data(fidc_method_emitter *m, const fidc_value *source, const fi
 }
 
 static int32_t emit_tensor(fidc_method_emitter *m, const fidc_value *value) {
-    const fidc_placement *placement = &m->plan->of[value->id];
+    const fidc_placement *placement = &m->plan->of[fidc_plan_index(value)];
     const fidc_value *base = placement->base ? placement->base : value;
     fid_pte_out_value made = {.kind = FID_PTE_OUT_TENSOR};
     fid_pte_out_tensor *tensor = &made.as.tensor;
@@ -159,7 +161,7 @@ static int32_t emit_number(fidc_method_emitter *m, const fidc_value *value) {
 }
 
 int32_t fidc_emit_value(fidc_method_emitter *m, const fidc_value *value) {
-    int32_t *index = &m->index_of[value->id];
+    int32_t *index = &m->index_of[fidc_plan_index(value)];
     if (*index < 0) *index = value->type == FIDC_TENSOR ? emit_tensor(m, value) : emit_number(m, value);
     return *index;
 }

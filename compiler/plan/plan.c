@@ -3,7 +3,7 @@
 
 static uint64_t padded(uint64_t bytes, uint64_t alignment) { return (bytes + alignment - 1) & ~(alignment - 1); }
 
-static bool is_placed_root(const fidc_life *life) { return life->has_address && life->root == life->value->id && life->bytes; }
+static bool is_placed_root(const fidc_life *life) { return life->has_address && life->root == fidc_plan_index(life->value) && life->bytes; }
 
 static bool is_permanent(const fidc_planner *planner, const fidc_life *life) { return life->first == 0 && life->last == planner->end; }
 
@@ -25,7 +25,7 @@ static fid_status find_bound(const fidc_planner *planner, bool shared_only, uint
     demand *moments = fid_allocate(program->allocator, size);
     if (!moments) return fid_fail(program->sink, FID_OUT_OF_MEMORY, "no memory to plan %s", planner->graph->name);
     memset(moments, 0, size);
-    for (uint32_t i = 0; i < planner->graph->value_count; i++) {
+    for (uint32_t i = 0; i < planner->count; i++) {
         const fidc_life *life = &planner->lives[i];
         if (is_placed_root(life) && !(shared_only && is_permanent(planner, life))) add_demand(moments, life, planner->options->alignment);
     }
@@ -97,11 +97,11 @@ static fid_status plan_all(fidc_planner *planner, fidc_plan *plan) {
 
 fid_status fidc_plan_graph(const fidc_graph *graph, const fidc_plan_options *options, fidc_plan *out_plan) {
     fidc_program *program = graph->program;
-    uint32_t count = graph->value_count;
+    uint32_t count = fidc_plan_number(graph);
     fidc_plan plan = {.of = fidc_allocate(program, ((size_t)count + 1) * sizeof *plan.of), .count = count};
     size_t size = ((size_t)count + 1) * (sizeof(fidc_life) + sizeof(fidc_value *));
     void *memory = fid_allocate(program->allocator, size);
-    fidc_planner planner = {.graph = graph, .options = options, .lives = memory};
+    fidc_planner planner = {.graph = graph, .options = options, .lives = memory, .count = count};
     if (!plan.of || !memory) {
         fid_free(program->allocator, memory, size);
         return fid_fail(program->sink, FID_OUT_OF_MEMORY, "no memory to plan %s", graph->name);

@@ -13,8 +13,13 @@ typedef struct fidc_placement {
     bool elided;            /* the producing node is emitted as nothing: the value is its base seen otherwise */
 } fidc_placement;
 
+/* Values of control flow's sub-graphs are planned together with the method's: each has an index. For values of the method itself it is
+ * the id; those of sub-graphs follow. fidc_plan_number gives the indices (into value->scratch) and returns how many there are. */
+uint32_t fidc_plan_number(const fidc_graph *graph);
+static inline uint32_t fidc_plan_index(const fidc_value *value) { return (uint32_t)(uintptr_t)value->scratch; }
+
 typedef struct fidc_plan {
-    fidc_placement *of;     /* by value id */
+    fidc_placement *of;     /* by index */
     uint32_t count;
     uint64_t planned_bytes; /* size of the block */
     uint64_t bound_bytes;   /* largest need of any moment, each tensor at an aligned offset: no placement can be smaller */

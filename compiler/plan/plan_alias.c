@@ -183,7 +183,7 @@ static bool needs_no_copy(const fidc_value *in, const fidc_value *out, const win
 /* ---- Joining groups --------------------------------------------------------------------------------------------------------- */
 
 static void join(fidc_planner *planner, fidc_life *life, fidc_life *root, uint64_t delta) {
-    life->root = root->value->id;
+    life->root = fidc_plan_index(root->value);
     life->delta = delta;
     life->has_address = root->has_address;
     if (root->last < life->last) root->last = life->last;
@@ -192,30 +192,31 @@ static void join(fidc_planner *planner, fidc_life *life, fidc_life *root, uint64
 }
 
 /* May this output show the memory of the group at all? */
-static bool may_show(const fidc_life *out, const fidc_life *root) {
-    return !out->is_output || (root->value->origin == FIDC_FROM_NODE && out->has_address);
+static bool may_show(const fidc_life *out, const fidc_life *source, const fidc_life *root) {
+    return !out->is_output || (root->value->origin == FIDC_FROM_NODE && out->has_address && !source->is_foreign);
 }
 
 /* A view as nothing: addresses are known now. Plain constants only whole: their parts would be constants of their own. */
-static bool may_elide(const fidc_value *in, const fidc_life *out, const fidc_life *root, uint64_t delta) {
-    if (!fidc_sizes_static(in) || !fidc_sizes_static(out->value) || !may_show(out, root)) return false;
+static bool may_elide(const fidc_life *source, const fidc_life *out, const fidc_life *root, uint64_t delta) {
+    if (!fidc_sizes_static(source->value) || !fidc_sizes_static(out->value) || !may_show(out, source, root)) return false;
     return fidc_life_is_plain_constant(root) ? delta == 0 : root->has_address && out->has_address && delta + out->bytes <= root->bytes;
 }
 
 static bool elide_views(fidc_planner *planner, const fidc_node *node, const fidc_value *in) {
-    fidc_life *lives = planner->lives, *source = &lives[in->id], *root = &lives[source->root];
+    fidc_life *source = fidc_life_of(planner, in), *root = &planner->lives[source->root];
     uint64_t delta;
     window w;
     for (uint32_t i = 0; i < node->output_count; i++) {
-        const fidc_life *out = &lives[node->outputs[i]->id];
+        const fidc_life *out = fidc_life_of(planner, node->outputs[i]);
         if (!find_window(node, in, i, &w) || !needs_no_copy(in, out->value, &w, &delta)) return false;
-        if (!may_elide(in, out, root, source->delta + delta)) return false;
+        if (!may_elide(source, out, root, source->delta + delta)) return false;
     }
     for (uint32_t i = 0; i < node->output_count; i++) {
-        fidc_life *out = &lives[node->outputs[i]->id];
+        fidc_life *out = fidc_life_of(planner, node->outputs[i]);
         find_window(node, in, i, &w);
         needs_no_copy(in, out->value, &w, &delta);
         join(planner, out, root, source->delta + delta);
+        out->is_foreign = source->is_foreign;
         out->elided = true;
     }
     return true;
@@ -224,17 +225,18 @@ static bool elide_views(fidc_planner *planner, const fidc_node *node, const fidc
 /* A view that the runtime binds when it knows sizes or addresses: executorch_prim::et_view. Its sizes come from view_copy's own
  * list, or from a list with -1 for the one dynamic dimension. */
 static bool bind_view(fidc_planner *planner, const fidc_node *node, const fidc_value *in) {
-    fidc_life *lives = planner->lives, *source = &lives[in->id], *root = &lives[source->root], *out;
+    fidc_life *source = fidc_life_of(planner, in), *root = &planner->lives[source->root], *out;
     uint64_t delta;
     window w;
     size_t dynamic = 0;
     if (node->output_count != 1 || in->dtype != node->outputs[0]->dtype || fidc_life_is_plain_constant(root)) return false;
     if (!fid_op_find_out(planner->graph->program->ops, "executorch_prim::et_view", 24, "default", 7)) return false;
-    out = &lives[node->outputs[0]->id];
-    if (!find_window(node, in, 0, &w) || w.cut >= 0 || !needs_no_copy(in, out->value, &w, &delta) || !may_show(out, root)) return false;
+    out = fidc_life_of(planner, node->outputs[0]);
+    if (!find_window(node, in, 0, &w) || w.cut >= 0 || !needs_no_copy(in, out->value, &w, &delta) || !may_show(out, source, root)) return false;
     for (size_t i = 0; i < out->value->rank; i++) dynamic += fidc_size(out->value, i) < 0;
     if (!fidc_is(node, FID_OPID_view_copy) && dynamic > 1) return false;
     join(planner, out, root, source->delta);
+    out->is_foreign = source->is_foreign;
     return true;
 }
 
@@ -250,7 +252,7 @@ typedef struct overlap { const fidc_planner *planner; const fidc_life *place; ui
 /* Every argument in the memory that is about to be written must be read element by element with the output. */
 static void check_overlap(void *self, const fidc_value *value) {
     overlap *o = self;
-    const fidc_life *life = &o->planner->lives[value->id];
+    const fidc_life *life = fidc_life_of(o->planner, value);
     if (life->root == o->root && (life->delta != o->place->delta || !same_layout(value, o->place->value))) o->bad = true;
 }
 
@@ -263,15 +265,15 @@ static bool reads_in_step(const fidc_planner *planner, const fidc_node *node, co
 /* The result is the new content of a state whose old content nobody reads later. */
 static bool write_state(fidc_planner *planner, const fidc_node *node, uint32_t moment) {
     if (node->output_count != 1 || node->graph_count) return false;
-    fidc_life *out = &planner->lives[node->outputs[0]->id];
-    const fidc_value *target = planner->state_of[out->value->id];
+    fidc_life *out = fidc_life_of(planner, node->outputs[0]);
+    const fidc_value *target = planner->state_of[fidc_plan_index(out->value)];
     if (!target || !out->has_address) return false;
-    fidc_life *state = &planner->lives[target->id];
+    fidc_life *state = fidc_life_of(planner, target);
     if (!state->has_address || out->value->dtype != target->dtype || !same_layout(out->value, target)) return false;
     if (!fidc_sizes_static(target) || state->last_read > moment) return false;
     fidc_life place = *state;
     place.value = out->value;
-    if (state->last_read == moment && (node->op->kind != FID_OP_POINTWISE || !reads_in_step(planner, node, &place, target->id))) return false;
+    if (state->last_read == moment && (node->op->kind != FID_OP_POINTWISE || !reads_in_step(planner, node, &place, fidc_plan_index(target)))) return false;
     join(planner, out, state, 0);
     return true;
 }
@@ -279,12 +281,12 @@ static bool write_state(fidc_planner *planner, const fidc_node *node, uint32_t m
 /* A pointwise result takes the place of an argument that dies here and is as large. */
 static bool write_in_place(fidc_planner *planner, const fidc_node *node, uint32_t moment) {
     if (node->op->kind != FID_OP_POINTWISE || node->output_count != 1 || node->graph_count) return false;
-    fidc_life *out = &planner->lives[node->outputs[0]->id];
+    fidc_life *out = fidc_life_of(planner, node->outputs[0]);
     if (!out->has_address) return false;
     for (uint32_t i = 0; i < node->arg_count; i++) {
         const fidc_value *value = fidc_value_of(&node->args[i]);
         if (!value || value->type != FIDC_TENSOR || !same_layout(value, out->value)) continue;
-        const fidc_life *life = &planner->lives[value->id];
+        const fidc_life *life = fidc_life_of(planner, value);
         fidc_life *root = &planner->lives[life->root];
         if (!root->has_address || root->is_state || root->last != moment || root->bytes != out->bytes) continue;
         if ((root->value->origin != FIDC_FROM_NODE && out->is_output) || !reads_in_step(planner, node, life, life->root)) continue;
@@ -294,13 +296,38 @@ static bool write_in_place(fidc_planner *planner, const fidc_node *node, uint32_
     return false;
 }
 
-void fidc_plan_aliases(fidc_planner *planner) {
-    if (!planner->options->alias_views || planner->options->no_reuse) return;
-    uint32_t moment = 0;
-    for (const fidc_node *node = planner->graph->first; node; node = node->next) {
-        moment++;
-        const fidc_value *in = node->op->kind == FID_OP_VIEW && node->arg_count ? fidc_value_of(&node->args[0]) : NULL;
-        if (in && (elide_views(planner, node, in) || bind_view(planner, node, in))) continue;
-        if (!write_state(planner, node, moment)) write_in_place(planner, node, moment);
+static void join_node(fidc_planner *planner, const fidc_node *node, uint32_t moment) {
+    const fidc_value *in = node->op->kind == FID_OP_VIEW && node->arg_count ? fidc_value_of(&node->args[0]) : NULL;
+    if (in && (elide_views(planner, node, in) || bind_view(planner, node, in))) return;
+    if (!write_state(planner, node, moment)) write_in_place(planner, node, moment);
+}
+
+/* ---- Sub-graphs --------------------------------------------------------------------------------------------------------------------- */
+
+static void join_inputs(fidc_planner *planner, const fidc_graph *graph) {
+    for (uint32_t i = 0; i < graph->input_count; i++) {
+        fidc_life *life = fidc_life_of(planner, graph->inputs[i]);
+        if (!life->outer) continue;
+        const fidc_life *outer = fidc_life_of(planner, life->outer);
+        join(planner, life, &planner->lives[outer->root], outer->delta);
+        life->is_foreign = true;
     }
+}
+
+static void join_graph(fidc_planner *planner, const fidc_graph *graph, uint32_t *inout_moment) {
+    bool joins = planner->options->alias_views && !planner->options->no_reuse;
+    for (const fidc_node *node = graph->first; node; node = node->next) {
+        uint32_t moment = ++*inout_moment;
+        if (joins) join_node(planner, node, moment);
+        for (uint32_t i = 0; i < node->graph_count; i++) {
+            join_inputs(planner, node->graphs[i]);
+            join_graph(planner, node->graphs[i], inout_moment);
+            ++*inout_moment;
+        }
+    }
+}
+
+void fidc_plan_aliases(fidc_planner *planner) {
+    uint32_t moment = 0;
+    join_graph(planner, planner->graph, &moment);
 }

@@ -4,8 +4,8 @@
 
 #include "compiler/plan/plan.h"
 
-/* Moments of a run: 0 is before the first node, node i (from 0) works at moment i + 1, and `end` comes after the last node,
- * when outputs are read and state is written back. */
+/* Moments of a run: 0 is before the first node, then each node has one, in order; those of a sub-graph stand after their node's, and
+ * one more follows each sub-graph, when its results are taken. `end` comes last: outputs are read and states are written back. */
 
 /* What the planner knows of one value. Values that share memory form a group; its root stands for the memory. */
 typedef struct fidc_life {
@@ -13,25 +13,28 @@ typedef struct fidc_life {
     uint64_t bytes;        /* at the upper bounds; 0 if it is no tensor */
     uint32_t first, last;  /* moments, both included: of the value itself; of a root: of the whole group */
     uint32_t last_read;    /* of a root: last moment at which a node or an output reads any of the group */
-    uint32_t root;         /* id of the value whose memory this one uses: itself, or a root */
+    uint32_t root;         /* index of the value whose memory this one uses: itself, or a root */
     uint64_t delta;        /* bytes from the root's start */
     bool has_address;      /* a tensor that gets a place in planned memory (as a root or through one) */
     bool elided;           /* its node does nothing */
     bool is_output;        /* leaves the method or replaces a state: must not show somebody else's memory */
     bool is_state;         /* keeps its content between runs: a mutable constant, a mutated input */
+    bool is_foreign;       /* shows memory of an outer graph: an input of a sub-graph, a view of one */
+    const fidc_value *outer; /* of an input of a sub-graph: the outer value that it is; NULL: it has its own memory */
 } fidc_life;
 
 typedef struct fidc_planner {
     const fidc_graph *graph;
     const fidc_plan_options *options;
-    fidc_life *lives;      /* by value id */
-    const fidc_value **state_of; /* by value id: the state that the value replaces at the end, or NULL */
+    fidc_life *lives;      /* by index */
+    uint32_t count;
+    const fidc_value **state_of; /* by index: the state that the value replaces at the end, or NULL */
     uint32_t end;          /* last moment */
 } fidc_planner;
 
 /* A stretch of memory that must lie somewhere. */
 typedef struct fidc_block {
-    uint32_t id;           /* of the root */
+    uint32_t id;           /* index of the root */
     uint32_t first, last;
     uint64_t size;         /* multiple of the alignment */
     uint64_t offset;
@@ -47,6 +50,25 @@ fid_status fidc_plan_place(fidc_program *program, fidc_block *blocks, uint32_t c
 static inline bool fidc_life_is_plain_constant(const fidc_life *life) {
     return life->value->origin == FIDC_FROM_CONSTANT && !life->is_state;
 }
+
+static inline fidc_life *fidc_life_of(const fidc_planner *planner, const fidc_value *value) {
+    return &planner->lives[fidc_plan_index(value)];
+}
+
+/* How a node's sub-graphs are run. */
+typedef enum fidc_control { FIDC_NO_CONTROL, FIDC_COND, FIDC_WHILE, FIDC_MAP, FIDC_SCAN } fidc_control;
+fidc_control fidc_control_of(const fidc_node *node);
+
+/* What an input of a sub-graph is bound to. */
+typedef struct fidc_binding {
+    const fidc_arg *arg;        /* the node's operand: the input is that value */
+    const fidc_value *carry;    /* or the node's result that carries it from one round to the next */
+    const fidc_value *stack;    /* or a row of this tensor, copied in every round */
+} fidc_binding;
+/* Of input `i` of the node's graphs[k]; all NULL if the node has no operand for it. */
+fidc_binding fidc_control_binding(const fidc_node *node, uint32_t i);
+/* Results of the node that carry; the others are stacks of rows (none for cond and while_loop). */
+uint32_t fidc_control_carries(const fidc_node *node);
 
 /* Calls `visit` for every value that an argument names. */
 void fidc_plan_each_value(const fidc_arg *arg, void (*visit)(void *self, const fidc_value *value), void *self);

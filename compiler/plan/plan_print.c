@@ -1,4 +1,4 @@
-/* The planner's map for people: memory from left to right, time from top to bottom, one line a node. */
+/* The planner's map for people: memory from left to right, time from top to bottom, one line a node. Sub-graphs are not shown. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,6 +15,7 @@ typedef struct map {
 
 static void note(void *self, const fidc_value *value) {
     map *m = self;
+    if (value->id >= m->graph->value_count || m->graph->values[value->id] != value) return; /* of a sub-graph */
     uint32_t root = m->plan->of[value->id].base->id;
     if (m->last[root] < m->moment) m->last[root] = m->moment;
 }
@@ -45,7 +46,7 @@ static size_t column_of(const map *m, uint64_t offset) {
 static uint64_t draw_line(const map *m, uint32_t moment, char *line) {
     uint64_t live = 0;
     memset(line, '.', COLUMNS);
-    for (uint32_t id = 0; id < m->plan->count; id++) {
+    for (uint32_t id = 0; id < m->graph->value_count; id++) {
         const fidc_placement *p = &m->plan->of[id];
         if (!p->base || p->base->id != id || p->offset == FIDC_NOT_PLANNED || moment < m->first[id] || moment > m->last[id]) continue;
         live += p->bytes;
