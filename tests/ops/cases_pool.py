@@ -75,7 +75,20 @@ def adaptive(c):
     c.error("adaptive_max_pool2d", c.tensor((5, 4)), [2, 2])
 
 
+def undone(c):
+    c.comment("pools undone")
+    for dtype in (torch.float32, torch.float64):
+        values, indices = torch.ops.aten.max_pool2d_with_indices(c.tensor((2, 2, 4, 5), dtype), [2, 2])
+        c.call("max_unpool2d", values, indices, [4, 5])
+        c.call("max_unpool2d", values[0], indices[0], [5, 4])
+        values, indices = torch.ops.aten.max_pool3d_with_indices(c.tensor((1, 2, 2, 4, 3), dtype), [2, 2, 1])
+        c.call("max_unpool3d", values, indices, [2, 4, 3], [2, 2, 1], [0, 0, 0])
+    c.error("max_unpool2d", c.tensor((1, 1, 2)), torch.tensor([[[0, 16]]]), [4, 4])
+    c.error("max_unpool2d", c.tensor((1, 1, 2)), torch.tensor([[0, 3]]), [4, 4])
+
+
 def cases(c):
+    undone(c)
     largest(c)
     averages(c)
     adaptive(c)
