@@ -280,6 +280,11 @@ static fid_status run_kernel(call_frame *frame, const fid_kernel *kernel) {
     return status;
 }
 
+static bool takes_fast_kernel(const fidc_interpreter_options *options, const fid_op *op) {
+    bool moves = op->kind == FID_OP_VIEW || op->kind == FID_OP_MOVE;
+    return op->cpu && (options->fast_kernels || (options->fast_moves && moves));
+}
+
 static fid_status run_call(call_frame *frame) {
     const fidc_node *node = frame->node;
     FID_TRY(read_args(frame));
@@ -287,7 +292,7 @@ static fid_status run_call(call_frame *frame) {
     FID_TRY(make_outputs(frame));
     frame->call.arg_count = frame->count;
     FID_TRY(fid_schema_check(node->op, &frame->call));
-    if (frame->self->options.fast_kernels && node->op->cpu) {
+    if (takes_fast_kernel(&frame->self->options, node->op)) {
         fid_status status = run_kernel(frame, node->op->cpu);
         if (status != FID_NOT_SUPPORTED) return status;
     }

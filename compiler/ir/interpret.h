@@ -17,6 +17,7 @@ typedef struct fidc_observer {
 typedef struct fidc_interpreter_options {
     fidc_observer observer;     /* seen NULL: none */
     bool fast_kernels;          /* rows' cpu kernels where they take the call; else reference kernels only */
+    bool fast_moves;            /* cpu kernels of operators that only move elements: the same bits, sooner */
     uint32_t cpu;               /* FID_CPU_ bits for them */
     const fid_threads *threads; /* NULL: one */
     const fid_sink *sink;       /* NULL: the program's */

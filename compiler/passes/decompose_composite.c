@@ -97,6 +97,7 @@ static fid_status diff(fidc_rewriter *rw) {
     fidc_value *x = fidc_rw_value(rw, 0), *parts[3];
     int64_t dim = fidc_rw_dim(rw, 2, -1, x->rank);
     size_t count = 0;
+    if (fidc_rw_int(rw, 1, 1) == 0) return fidc_rw_become(rw, x); /* not even joined, as PyTorch has it */
     if (fidc_rw_value(rw, 3)) parts[count++] = fidc_rw_value(rw, 3);
     parts[count++] = x;
     if (fidc_rw_value(rw, 4)) parts[count++] = fidc_rw_value(rw, 4);
@@ -199,7 +200,14 @@ static fid_status inner(fidc_rewriter *rw) {
     return fidc_rw_become(rw, op2(rw, FID_OPID_matmul, a, b->rank == 2 ? fidc_rw_transpose(rw, b, 0, 1) : b));
 }
 
+/* Real numbers are their own conjugates. */
+static fid_status conj_physical(fidc_rewriter *rw) {
+    fidc_value *x = fidc_rw_value(rw, 0);
+    return fid_dtype_is_complex((fid_dtype)x->dtype) ? fidc_rw_keep(rw) : fidc_rw_become(rw, x);
+}
+
 static const fidc_rule_row rows[] = {
+    {FID_OPID_conj_physical, conj_physical},
     {FID_OPID_item, item},
     {FID_OPID_diff, diff},
     {FID_OPID__weight_norm, weight_norm},

@@ -323,8 +323,10 @@ static fid_status linear(fidc_rewriter *rw) {
 }
 
 static fidc_value *scaled(fidc_rewriter *rw, fidc_value *x, uint32_t factor_arg) {
-    if (fidc_rw_double(rw, factor_arg, 1) == 1) return x;
-    return x ? RW(rw, mul_Scalar, fidc_v(x), fidc_rw_arg(rw, factor_arg)) : NULL;
+    fidc_arg factor = fidc_rw_arg(rw, factor_arg);
+    if (!x || fidc_rw_double(rw, factor_arg, 1) == 1) return x;
+    if (factor.kind == FIDC_ARG_DOUBLE && !fid_dtype_is_float((fid_dtype)x->dtype)) factor = fidc_i((int64_t)factor.as.number); /* as PyTorch cuts it */
+    return RW(rw, mul_Scalar, fidc_v(x), factor);
 }
 
 /* beta * self + alpha * product */
@@ -344,6 +346,11 @@ static fid_status addbmm(fidc_rewriter *rw) {
 
 static fid_status baddbmm(fidc_rewriter *rw) { return added_product(rw, RW(rw, bmm, fidc_rw_arg(rw, 1), fidc_rw_arg(rw, 2))); }
 static fid_status addmv(fidc_rewriter *rw) { return added_product(rw, RW(rw, mv, fidc_rw_arg(rw, 1), fidc_rw_arg(rw, 2))); }
+
+static fid_status addr(fidc_rewriter *rw) {
+    fidc_value *column = fidc_rw_unsqueeze(rw, fidc_rw_value(rw, 1), 1), *row = fidc_rw_unsqueeze(rw, fidc_rw_value(rw, 2), 0);
+    return added_product(rw, column && row ? RW(rw, mul_Tensor, fidc_v(column), fidc_v(row)) : NULL);
+}
 
 static fid_status product_of_list(fidc_rewriter *rw) {
     size_t count;
@@ -411,6 +418,7 @@ static const fidc_rule_row portable[] = {
     {FID_OPID_vdot, matmul},
     {FID_OPID_linear, linear},
     {FID_OPID_baddbmm, baddbmm},
+    {FID_OPID_addr, addr},
 };
 
 void fidc_rules_add_product(fidc_rules *rules) { fidc_rules_add(rules, rows, sizeof rows / sizeof rows[0]); }

@@ -204,7 +204,7 @@ static fid_status run_known(fidc_graph *graph, fidc_interpreter *interpreter) {
 
 static fid_status fold_graph(fidc_graph *graph) {
     static const fid_sink deaf = {0};
-    fidc_interpreter_options options = {.sink = &deaf};
+    fidc_interpreter_options options = {.sink = &deaf, .fast_moves = true};
     fidc_interpreter *interpreter;
     fidc_graph_clean(graph);
     FID_TRY(fidc_interpreter_create(graph, &options, &interpreter));
@@ -218,6 +218,7 @@ static fid_status fold_graph(fidc_graph *graph) {
 }
 
 fid_status fidc_fold(fidc_program *program) {
+    FID_TRY(fidc_share(program)); /* equal calls are computed once: an unrolled layer transposes its weight at every step */
     for (uint32_t i = 0; i < program->method_count; i++) FID_TRY(fold_graph(program->methods[i]));
     return FID_OK;
 }

@@ -239,14 +239,6 @@ static fid_status functionalize_view(fidc_rewriter *rw, fidc_rule rule, alias *v
     return fresh ? FID_OK : mark_views(rw->program, previous ? previous->next : rw->graph->first, next, viewed, content);
 }
 
-/* squeeze_, detach_ and the like: the name stands for another view from now on, the elements stay. */
-static fid_status functionalize_rename(fidc_rewriter *rw, fidc_rule rule, fidc_value *name, alias *viewed) {
-    fidc_value *out = rw->node->outputs[0];
-    FID_TRY(functionalize_view(rw, rule, viewed));
-    name->scratch = alias_of(rw->program, out);
-    return name->scratch ? FID_OK : FID_OUT_OF_MEMORY;
-}
-
 static fid_status functionalize_node(fidc_rewriter *rw, const fidc_rules *views, bool track) {
     fidc_node *node = rw->node;
     fidc_value *first = track && node->arg_count ? fidc_value_of(&node->args[0]) : NULL;
@@ -260,7 +252,7 @@ static fid_status functionalize_node(fidc_rewriter *rw, const fidc_rules *views,
     if (node->in_place && !named) {
         return fid_fail(rw->program->sink, FID_INVALID_PROGRAM, "%s is in place without a tensor", fidc_where(node));
     }
-    if (node->in_place) return rule ? functionalize_rename(rw, rule, first, named) : functionalize_write(rw, named);
+    if (node->in_place) return functionalize_write(rw, named);
     return rule ? functionalize_view(rw, rule, named) : FID_OK;
 }
 

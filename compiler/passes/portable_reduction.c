@@ -29,6 +29,19 @@ static fid_status sum_all(fidc_rewriter *rw) {
     return fidc_rw_become(rw, summed(rw, fidc_rw_value(rw, 0), no_dims(rw), fidc_b(false), (fid_dtype)fidc_rw_out(rw)->dtype));
 }
 
+/* Sums leading dimensions away and dimensions of size one to one. */
+static fid_status sum_to_size(fidc_rewriter *rw) {
+    fidc_value *x = fidc_rw_value(rw, 0), *out = fidc_rw_out(rw);
+    int64_t dims[FID_MAX_RANK];
+    size_t count = 0, lead = x->rank - (size_t)out->rank;
+    for (size_t d = 0; d < x->rank; d++) {
+        if (d < lead || x->sizes[d] != out->sizes[d - lead]) dims[count++] = (int64_t)d;
+    }
+    if (!count) return fidc_rw_become(rw, fidc_rw_cast(rw, x, (fid_dtype)out->dtype));
+    fidc_value *sum = summed(rw, x, fidc_ints(rw->program, dims, count), fidc_b(true), (fid_dtype)out->dtype);
+    return fidc_rw_become(rw, fidc_rw_view(rw, sum, out->sizes, out->rank));
+}
+
 static fid_status nansum(fidc_rewriter *rw) {
     fidc_value *x = fidc_rw_value(rw, 0);
     if (fid_dtype_is_float((fid_dtype)x->dtype)) {
@@ -174,6 +187,7 @@ static fid_status mse_loss(fidc_rewriter *rw) {
 static const fidc_rule_row rows[] = {
     {FID_OPID_sum, sum_all},
     {FID_OPID_nansum, nansum},
+    {FID_OPID_sum_to_size, sum_to_size},
     {FID_OPID_all, all},
     {FID_OPID_all_dim, all_dims},
     {FID_OPID_all_dims, all_dims},
