@@ -283,6 +283,55 @@ static fid_status rebind(fidc_reader *r, fidc_scope *scope, const json_t *inputs
     return fidc_name_map_put(r->program, &scope->values, name, node->outputs[0]) ? FID_OK : FID_OUT_OF_MEMORY;
 }
 
+/* u0, u1, ...: sizes that only data tell. */
+static bool is_unbacked(const fidc_expr *e) { return e->kind == FIDC_EXPR_BOUNDED; }
+
+static bool has_unbacked(const fidc_value *value) {
+    for (size_t d = 0; value->type == FIDC_TENSOR && d < value->rank; d++)
+        if (is_unbacked(value->sizes[d])) return true;
+    return false;
+}
+
+static bool is_bounded(const fidc_arg *arg) {
+    const fidc_value *value = fidc_value_of(arg);
+    for (size_t d = 0; value && value->type == FIDC_TENSOR && d < value->rank; d++)
+        if (value->sizes[d]->high > INT32_MAX) return false;
+    for (uint32_t i = 0; arg->kind == FIDC_ARG_LIST && i < arg->as.list.count; i++)
+        if (!is_bounded(&arg->as.list.items[i])) return false;
+    return true;
+}
+
+/* Elements of the first argument at most: how PyTorch bounds masked_select, even where the mask has more. */
+static int64_t first_elements(const fidc_node *node) {
+    const fidc_value *first = node->arg_count ? fidc_value_of(&node->args[0]) : NULL;
+    int64_t count = 1;
+    for (size_t d = 0; first && d < first->rank; d++)
+        if (__builtin_mul_overflow(count, fidc_expr_at(first->sizes[d], FIDC_AT_HIGH), &count)) return -1;
+    return count;
+}
+
+enum { MOST_BOUNDED = 8 };
+
+/* The archive often knows no bound of a size that only data tell (index with a mask: u0); the operator's shape function does. */
+static fid_status bound_unbacked(const fidc_node *node) {
+    fid_meta metas[MOST_BOUNDED];
+    bool found = false;
+    for (uint32_t i = 0; i < node->output_count; i++) found |= has_unbacked(node->outputs[i]);
+    if (!found || !node->op->shape || node->output_count > MOST_BOUNDED) return FID_OK;
+    for (uint32_t i = 0; i < node->arg_count; i++)
+        if (!is_bounded(&node->args[i])) return FID_OK;
+    FID_TRY(fidc_infer_at(node, FIDC_AT_HIGH, metas, node->output_count));
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        const fidc_value *value = node->outputs[i];
+        for (size_t d = 0; value->type == FIDC_TENSOR && d < value->rank && d < metas[i].rank; d++) {
+            const fidc_expr *size = value->sizes[d];
+            bool forgets_mask = node->op->kind == FID_OP_DATA_DEPENDENT && size->high == first_elements(node);
+            if (is_unbacked(size) && (size->high > metas[i].sizes[d] || forgets_mask)) fidc_expr_set_high(size, metas[i].sizes[d]);
+        }
+    }
+    return FID_OK;
+}
+
 static fid_status read_node(fidc_reader *r, fidc_scope *scope, const json_t *json) {
     const char *target = NULL;
     const json_t *inputs = NULL, *outputs = NULL;
@@ -301,6 +350,7 @@ static fid_status read_node(fidc_reader *r, fidc_scope *scope, const json_t *jso
     read_origin(r, json, node);
     FID_TRY(read_inputs(r, scope, inputs, node));
     json_array_foreach(outputs, i, output) FID_TRY(read_output(r, scope, node, output));
+    FID_TRY(bound_unbacked(node));
     return row->rebinds ? rebind(r, scope, inputs, node) : FID_OK;
 }
 

@@ -225,6 +225,13 @@ int64_t fidc_expr_at(const fidc_expr *e, fidc_point point) {
     return apply(e->kind, fidc_expr_at(e->a, point), fidc_expr_at(e->b, point));
 }
 
+void fidc_expr_set_high(const fidc_expr *e, int64_t high) {
+    if (e->kind != FIDC_EXPR_SYMBOL && e->kind != FIDC_EXPR_BOUNDED) return;
+    fidc_expr *own = (fidc_expr *)(uintptr_t)e; /* ours, from the program's arena */
+    own->high = high > e->low ? high : e->low;
+    if (own->hint > own->high) own->hint = own->high;
+}
+
 /* ---- Text ---- */
 
 size_t fidc_expr_print(const fidc_expr *e, char *text, size_t size) {

@@ -49,6 +49,9 @@ static inline bool fidc_expr_is_const(const fidc_expr *e) { return e->kind == FI
 /* Value when every symbol takes `value_of(symbol)`; see FIDC_AT_HINT and friends in expr.c */
 typedef enum fidc_point { FIDC_AT_HINT, FIDC_AT_HIGH, FIDC_AT_LOW, FIDC_AT_PROBE_1, FIDC_AT_PROBE_2, FIDC_POINT_COUNT } fidc_point;
 int64_t fidc_expr_at(const fidc_expr *expr, fidc_point point); /* an unbounded symbol at HIGH counts as its hint * 2 */
+/* Sets the upper bound of a symbol or bounded unknown, everywhere it is used; nothing else of an expression ever changes. What was
+ * made of it before keeps its own bounds, its values at points follow. Other kinds are left alone. */
+void fidc_expr_set_high(const fidc_expr *expr, int64_t high);
 
 /* ---- Values ----------------------------------------------------------------------------------------------------------- */
 
@@ -77,6 +80,7 @@ struct fidc_value {
     fidc_node *producer;   /* FROM_NODE */
     uint32_t output_index; /* FROM_NODE */
     const fidc_constant *constant; /* FROM_CONSTANT */
+    const struct fidc_arg *frozen; /* NOTHING input: the number that export froze; NULL: None, or a text */
     uint32_t id;           /* index in graph->values */
     uint32_t uses;         /* after fidc_graph_count_uses: arguments, outputs and mutations that name it */
     fidc_value *forward;   /* replaced by */
