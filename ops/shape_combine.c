@@ -1,4 +1,4 @@
-/* Shapes of operators that combine elements or whole tensors: combinations, cartesian_prod, block_diag, diagflat, unique_dim, and
+/* Shapes of operators that combine elements or whole tensors: combinations, cartesian_prod, block_diag, diagflat, diag_embed, unique_dim, and
  * indexing under a mask. */
 #include "ops/indexing.h"
 #include "ops/shape.h"
@@ -127,4 +127,27 @@ fid_status fid_shape_unsafe_masked_index(const fid_call *call, fid_meta *outs, s
     FID_TRY(fid_meta_broadcast(call, &both, fid_arg_tensor(call, 1)));
     if (both.rank == outs->rank && memcmp(both.sizes, outs->sizes, both.rank * sizeof both.sizes[0]) == 0) return FID_OK;
     return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: the mask does not fit the indexed shape", call->name);
+}
+
+/* self, offset, dim1, dim2: the last dimension becomes the diagonal of two new ones. */
+fid_status fid_shape_diag_embed(const fid_call *call, fid_meta *outs, size_t out_count) {
+    (void)out_count;
+    const fid_tensor *self = self_of(call);
+    size_t rank = (size_t)self->rank + 1, row, column;
+    int64_t offset = fid_arg_int(call, 1), side;
+    if (self->rank == 0 || rank > FID_MAX_RANK) {
+        return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s takes 1 to %d dimensions, not %d", call->name, FID_MAX_RANK - 1, self->rank);
+    }
+    FID_TRY(fid_wrap_dim(call, fid_arg_int(call, 2), rank, &row));
+    FID_TRY(fid_wrap_dim(call, fid_arg_int(call, 3), rank, &column));
+    if (row == column) {
+        return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: a diagonal needs two different dimensions, not twice %zu", call->name, row);
+    }
+    if (offset == INT64_MIN || __builtin_add_overflow(self->sizes[self->rank - 1], offset < 0 ? -offset : offset, &side)) {
+        return too_large(call);
+    }
+    int64_t sizes[FID_MAX_RANK];
+    for (size_t i = 0, from = 0; i < rank; i++) sizes[i] = i == row || i == column ? side : self->sizes[from++];
+    fid_meta_set(outs, (fid_dtype)self->dtype, sizes, rank);
+    return FID_OK;
 }

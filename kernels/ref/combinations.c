@@ -1,4 +1,4 @@
-/* Combining elements and tensors: combinations, cartesian_prod, block_diag, diagflat. */
+/* Combining elements and tensors: combinations, cartesian_prod, block_diag, diagflat, diag_embed. */
 #include "kernels/ref/box.h"
 
 static void copy_element(const fid_tensor *to, int64_t to_at, const fid_tensor *from, int64_t from_at) {
@@ -85,3 +85,20 @@ const fid_kernel fid_ref_combinations = {.run = run_combinations, .scratch_bytes
 const fid_kernel fid_ref_cartesian_prod = {.run = run_cartesian_prod};
 const fid_kernel fid_ref_block_diag = {.run = run_block_diag};
 const fid_kernel fid_ref_diagflat = {.run = run_diagflat};
+
+/* self, offset, dim1, dim2: zeros with the last dimension on a diagonal. */
+static fid_status run_diag_embed(fid_call *call) {
+    const fid_tensor *out = fid_out_tensor(call, 0);
+    int64_t offset = fid_arg_int(call, 1);
+    fid_diagonal diagonal = {.row = offset < 0 ? -offset : 0, .column = offset > 0 ? offset : 0};
+    FID_TRY(fid_wrap_dim(call, fid_arg_int(call, 2), out->rank, &diagonal.row_dim));
+    FID_TRY(fid_wrap_dim(call, fid_arg_int(call, 3), out->rank, &diagonal.column_dim));
+    fidk_box to = fidk_box_of(out), from = fidk_box_of(fid_arg_tensor(call, 0));
+    diagonal.count = from.sizes[from.rank - 1];
+    fidk_fill(out, fidk_convert(fidk_int(0), FID_INT64, (fid_dtype)out->dtype));
+    fidk_box_diagonal(&to, &diagonal);
+    fidk_box_copy(&to, &from);
+    return FID_OK;
+}
+
+const fid_kernel fid_ref_diag_embed = {.run = run_diag_embed};

@@ -310,6 +310,11 @@ def combinations(c):
     for offset in (0, 2, -1):
         c.call("diagflat", c.tensor((2, 2)), offset)
     c.call("diagflat", c.tensor((), torch.bool))
+    for offset, dim1, dim2 in ((0, -2, -1), (1, 0, 2), (-2, 1, 0)):
+        c.call("diag_embed", c.tensor((2, 3)), offset, dim1, dim2)
+    c.call("diag_embed", c.tensor((2,), torch.int8))
+    c.error("diag_embed", c.tensor((2,)), 0, 1, 1)
+    c.error("diag_embed", c.tensor(()))
     mask = torch.tensor([[True, False], [False, False]])
     c.call("_unsafe_masked_index", c.tensor((3, 4)), mask, [ids(0, 9)[:, None], ids(1, -1)], 7.0)
     for x, dim in ((torch.tensor([[1, 2], [0, 3], [1, 2]]), 0), (torch.tensor([[2, 1, 2], [5, 6, 5]]), 1), (torch.tensor([[2.0, -0.0], [2, 0]]), 0)):
