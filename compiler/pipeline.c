@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "compiler/archive/archive.h"
+#include "compiler/emit/bundle.h"
 #include "compiler/emit/emit.h"
 #include "compiler/plan/plan.h"
 
@@ -113,10 +114,40 @@ static fid_status write_bytes(void *self, const void *data, size_t size) {
     return FID_OK;
 }
 
+/* A program that is only a part of the file gathers in memory. */
+typedef struct memory_file {
+    const fid_sink *sink;
+    uint8_t *data;
+    size_t size, capacity;
+} memory_file;
+
+static fid_status gather_bytes(void *self, const void *data, size_t size) {
+    memory_file *m = self;
+    if (size > m->capacity - m->size) {
+        size_t capacity = 2 * (m->size + size);
+        uint8_t *larger = realloc(m->data, capacity);
+        if (!larger) return fid_fail(m->sink, FID_OUT_OF_MEMORY, "no memory for a program of %zu bytes", capacity);
+        m->data = larger;
+        m->capacity = capacity;
+    }
+    if (size) memcpy(m->data + m->size, data, size);
+    m->size += size;
+    return FID_OK;
+}
+
+static fid_status emit_bundle(compilation *c, const fidc_emit_options *options, const fidc_writer *writer) {
+    memory_file program = {.sink = c->sink};
+    fidc_writer gatherer = {gather_bytes, &program};
+    fid_status status = fidc_emit(c->program, c->plans, options, &gatherer);
+    if (status == FID_OK) status = fidc_bundle(c->program, fid_span_of(program.data, program.size), writer);
+    free(program.data);
+    return status;
+}
+
 static fid_status write_program(compilation *c, output_file *out) {
     fidc_emit_options options = {.target = c->options->target, .stack_traces = c->options->stack_traces};
     fidc_writer writer = {write_bytes, out};
-    fid_status status = fidc_emit(c->program, c->plans, &options, &writer);
+    fid_status status = c->options->bundle ? emit_bundle(c, &options, &writer) : fidc_emit(c->program, c->plans, &options, &writer);
     if (fclose(out->file) != 0 && status == FID_OK) {
         status = fid_fail(c->sink, FID_ACCESS_FAILED, "cannot write %s: %s", out->path, strerror(errno));
     }

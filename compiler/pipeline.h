@@ -13,6 +13,7 @@ typedef struct fidc_options {
     bool stack_traces;
     bool allow_missing;    /* write programs whose operators the runtime must bring */
     const char *dump_ir;   /* directory for the IR after each stage; NULL: none */
+    bool bundle;           /* write a bundled program (.bpte) with the archives' sample inputs */
 } fidc_options;
 
 /* All stages but planning and emitting, on a program that fidc_archive_read filled: what `fidibus verify` looks into. */

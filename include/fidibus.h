@@ -45,7 +45,7 @@ fid_environment fid_environment_default(fid_message *message);
 /* The bytes stay the caller's, aligned to 16 (flash, a mapped file), and must outlive the program. Nothing is copied. */
 fid_status fid_program_open_memory(const fid_environment *environment, const void *data, size_t size, fid_program **out_program);
 
-/* Maps the file (hosted platforms). Constants are used in place. */
+/* Maps the file (hosted platforms): a program, or a bundled program (.bpte). Constants are used in place. */
 fid_status fid_program_open_file(const fid_environment *environment, const char *path, fid_program **out_program);
 
 /* Reads through a callback: file bytes [offset, offset + size) into `buffer`. Used at open (program) and load (segments). */

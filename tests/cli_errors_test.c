@@ -69,6 +69,10 @@ static int make_files(void **state) {
         cli_write(path, program, lengths[i]);
     }
     cli_write("last.pte", program, size - 1);
+    size_t bundle_size;
+    void *bundle = cli_read(FID_SOURCE_DIR "/tests/golden/bundled.bpte", &bundle_size);
+    cli_write("last.bpte", bundle, bundle_size - 1);
+    free(bundle);
     memcpy(program + 4, "ET99", 4);
     cli_write("other.pte", program, size);
     free(program);
@@ -123,7 +127,7 @@ static void test_programs_that_cannot_be_run(void **state) {
         {"run .", {"not a regular file"}},
         {"inspect .", {"Is a directory"}},
         {"inspect nowhere.pte", {"nowhere.pte", "No such file"}},
-        {"inspect text.npy", {"text.npy", "neither"}},
+        {"inspect text.npy", {"text.npy", "no .pte or .bpte program", "other bytes"}},
         {"run cut0.pte", {"cut0.pte", "empty"}},
         {"run cut3.pte", {"cut3.pte", "3 bytes"}},
         {"run cut40.pte", {"cut40.pte", "cut short", "has 40"}},
@@ -131,6 +135,8 @@ static void test_programs_that_cannot_be_run(void **state) {
         {"run last.pte", {"last.pte", "cut short"}},
         {"inspect last.pte", {"last.pte", "cut short"}},
         {"bench last.pte", {"last.pte", "cut short"}},
+        {"run last.bpte", {"last.bpte", "damaged"}},
+        {"inspect last.bpte", {"last.bpte", "damaged"}},
         {"verify " CLI_ARCHIVES "linear.pt2 last.pte", {"last.pte", "cut short"}},
         {"run two.pte --input x.npy", {"no method \"forward\"", "\"first\", \"second\""}},
         {"run linear.pte --method backward", {"no method \"backward\"", "\"forward\""}},
@@ -182,7 +188,7 @@ static void test_inputs_that_do_not_fit(void **state) {
         {"run linear.pte --input .", {"Is a directory"}},
         {"run linear.pte --input " FID_SOURCE_DIR "/examples/classify/coffee.png", {"coffee.png is a picture", "float32[1, 3]"}},
         {"run live_int.pte --input two.npy --input two.npy", {"two.npy is an array", "plain value"}},
-        {"run live_int.pte --input two.npy --input True", {"input 1 is bool", "takes int"}},
+        {"run live_int.pte --input two.npy --input True", {"input 1 is a bool", "takes an int"}},
     };
     EXPECT_FAILURES(calls);
 }

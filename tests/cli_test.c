@@ -81,6 +81,18 @@ static void test_state_carries_over_to_the_next_call(void **state) {
     assert_false(cli_exists("calls/output_0.npy"));
 }
 
+/* Numbers that torch.export froze are still given, and held to. */
+static void test_frozen_numbers_are_inputs(void **state) {
+    (void)state;
+    cli_ok("compile %sscalars.pt2 -o scalars.pte", CLI_ARCHIVES);
+    cli_write_npy("pair.npy", FID_FLOAT32, (const int64_t[]){2}, 1, (const float[]){1, 2});
+    cli_ok("run scalars.pte --input pair.npy --input 3 --input 0.5 --input True --input None --input None --output-dir frozen");
+    cli_expect_npy("frozen/output_0.npy", FID_FLOAT32, (const float[]){3.5f, 6.5f}, 8);
+    assert_int_equal(cli("run scalars.pte --input pair.npy --input 4 --input 0.5 --input True --input None --input None"), 1);
+    cli_expect_phrase(cli_err, "input 1 was fixed to 3");
+    cli_ok("verify %sscalars.pt2 scalars.pte", CLI_ARCHIVES);
+}
+
 static void test_two_methods_in_one_program(void **state) {
     (void)state;
     cli_ok("compile --method scale=%slinear.pt2 --method count=%scounter.pt2 -o two.pte", CLI_ARCHIVES, CLI_ARCHIVES);
@@ -155,6 +167,60 @@ static void test_a_picture_gets_its_label(void **state) {
     int lines = 0;
     for (const char *at = cli_out; *at; at++) lines += *at == '\n';
     assert_int_equal(lines, 3);
+}
+
+/* ---- Bundled programs ---- */
+
+static void test_a_bundle_brings_its_inputs(void **state) {
+    (void)state;
+    cli_ok("compile %slinear.pt2 -o linear.bpte --bundle", CLI_ARCHIVES);
+    cli_ok("run linear.bpte --output-dir bundled");
+    cli_expect_npy("bundled/output_0.npy", FID_FLOAT32, linear_of_x, sizeof linear_of_x);
+    cli_write_npy("zeros.npy", FID_FLOAT32, (const int64_t[]){1, 3}, 2, (const float[]){0, 0, 0});
+    cli_ok("run linear.bpte --input zeros.npy --output-dir given");
+    cli_expect_npy("given/output_0.npy", FID_FLOAT32, (const float[]){0.5f, -0.5f}, 8);
+    cli_ok("bench linear.bpte --json --repeat 2");
+    cli_ok("verify %slinear.pt2 linear.bpte", CLI_ARCHIVES);
+    cli_ok("compile %slinear.pt2 -o again.bpte --bundle", CLI_ARCHIVES);
+    cli_expect_same_files("linear.bpte", "again.bpte");
+}
+
+static void test_bundles_of_many_kinds_of_inputs(void **state) {
+    (void)state;
+    static const char *const names[] = {"counter", "dynamic", "live_int", "nested", "channels_last", "in_place"};
+    for (size_t i = 0; i < 6; i++) {
+        cli_ok("compile %s%s.pt2 -o kinds.bpte --bundle", CLI_ARCHIVES, names[i]);
+        cli_ok("run kinds.bpte");
+        cli_ok("verify %s%s.pt2 kinds.bpte", CLI_ARCHIVES, names[i]);
+    }
+    assert_int_equal(cli("compile %sscalars.pt2 -o text.bpte --bundle", CLI_ARCHIVES), 1);
+    cli_expect_phrase(cli_err, "input 5 of method \"forward\" is a text");
+    assert_false(cli_exists("text.bpte"));
+}
+
+/* Two cases, taken in turn: the program and its values come from upstream's tools. */
+static void test_a_bundle_of_upstream(void **state) {
+    (void)state;
+    cli_ok("run %s/tests/golden/bundled.bpte --next --next --output-dir upstream", FID_SOURCE_DIR);
+    static const float first[] = {3, 3.5f, 4, 4.5f, 5, 5.5f}, second[] = {-1.5f, -1.5f, -1.5f, -1.5f, -1.5f, -1.5f};
+    cli_expect_npy("upstream/call_0/output_0.npy", FID_FLOAT32, first, sizeof first);
+    cli_expect_npy("upstream/call_1/output_1.npy", FID_FLOAT32, second, sizeof second);
+    cli_expect_npy("upstream/call_2/output_0.npy", FID_FLOAT32, first, sizeof first);
+}
+
+static void test_inspect_shows_a_bundle(void **state) {
+    (void)state;
+    cli_ok("inspect %s/tests/golden/bundled.bpte", FID_SOURCE_DIR);
+    cli_expect_phrase(cli_out, "case 1 of method forward:");
+    cli_ok("inspect %s/tests/golden/bundled.bpte --json", FID_SOURCE_DIR);
+    json_t *json = parse_json(cli_out), *cases = json_object_get(json, "cases");
+    expect_text(json, "kind", "bpte");
+    expect_text(json_object_get(json, "program"), "kind", "pte");
+    assert_int_equal(json_array_size(cases), 2);
+    json_t *inputs = json_object_get(json_array_get(cases, 0), "inputs");
+    assert_string_equal(json_string_value(json_array_get(inputs, 0)), "float32[2, 3]");
+    assert_string_equal(json_string_value(json_array_get(inputs, 1)), "3");
+    json_decref(json);
 }
 
 /* ---- bench ---- */
@@ -295,12 +361,17 @@ int main(void) {
         cmocka_unit_test(test_every_way_to_run_gives_the_same),
         cmocka_unit_test(test_archives_of_other_layouts_give_the_same),
         cmocka_unit_test(test_state_carries_over_to_the_next_call),
+        cmocka_unit_test(test_frozen_numbers_are_inputs),
         cmocka_unit_test(test_two_methods_in_one_program),
         cmocka_unit_test(test_equal_archives_give_equal_bytes),
         cmocka_unit_test(test_memory_is_reused_without_a_trace),
         cmocka_unit_test(test_the_report_and_the_ir),
         cmocka_unit_test(test_the_source_line_travels_with_the_program),
         cmocka_unit_test(test_a_picture_gets_its_label),
+        cmocka_unit_test(test_a_bundle_brings_its_inputs),
+        cmocka_unit_test(test_bundles_of_many_kinds_of_inputs),
+        cmocka_unit_test(test_a_bundle_of_upstream),
+        cmocka_unit_test(test_inspect_shows_a_bundle),
         cmocka_unit_test(test_bench_keeps_its_promise_to_scripts),
         cmocka_unit_test(test_inspect_shows_a_program),
         cmocka_unit_test(test_inspect_shows_an_archive),

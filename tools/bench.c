@@ -5,7 +5,7 @@
 
 static const option_row options[] = {
     {"--method", "NAME", "which method; default forward, or the only one"},
-    {"--input", "X", "as for `fidibus run`; without any, the inputs are made up"},
+    {"--input", "X", "as for `fidibus run`; without any, those of the bundle, else made up"},
     {"--threads", "N", "threads for one run, default 1"},
     {"--repeat", "N", "steady runs; default: about two seconds, at least 10"},
     {"--reference", NULL, "the plain reference kernels"},
@@ -24,23 +24,18 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static fid_status set_all_inputs(const arguments *a, const fid_environment *env, const fid_image_options *image, fid_method *method,
-                                 loaded_input *loaded) {
-    size_t wanted = fid_method_input_count(method), given = 0, index = 0;
-    for (int i = 0; i < a->option_count; i++) given += strcmp(a->options[i].name, "--input") == 0;
-    if (given && given != wanted) {
-        return fid_fail(&env->sink, FID_INVALID_ARGUMENT, "the method takes %zu input%s, %zu given; `fidibus inspect` lists them", wanted,
-                        plural(wanted), given);
+/* Given by --input, bundled, or made up. */
+static fid_status read_inputs(const input_source *source, const arguments *a, loaded_input *loaded) {
+    size_t wanted = fid_method_input_count(source->method);
+    bool bundled = source->bundle->map && fid_bpte_case_count(&source->bundle->bundle, source->method_name);
+    if (bundled || inputs_given(a->options, a->option_count)) {
+        FID_TRY(inputs_check(source, a->options, a->option_count));
+        return inputs_read(source, a->options, a->option_count, 0, loaded);
     }
-    for (int i = 0; index < wanted; i++) {
-        if (given && strcmp(a->options[i].name, "--input") != 0) continue;
+    for (size_t i = 0; i < wanted; i++) {
         fid_tensor_info info;
-        FID_TRY(fid_method_input_info(method, index, &info));
-        if (given) FID_TRY(loaded_input_read(env, a->options[i].value, &info, image, &loaded[index]));
-        else FID_TRY(loaded_input_make(env, &info, &loaded[index]));
-        fid_input input = {.struct_size = sizeof input, .value = loaded[index].value, .by_reference = true};
-        FID_TRY(fid_method_set_input(method, index, &input));
-        index++;
+        FID_TRY(fid_method_input_info(source->method, i, &info));
+        FID_TRY(loaded_input_make(source->environment, &info, &loaded[i]));
     }
     return FID_OK;
 }
@@ -79,6 +74,7 @@ typedef struct bench_state {
     const arguments *arguments;
     runtime_session session;
     fid_image_options image;
+    bundle_file bundle;
     fid_program *program;
     fid_method *method;
     loaded_input *loaded;
@@ -90,11 +86,15 @@ static fid_status measure(bench_state *b, long repeat) {
     fid_method_options method_options = {.struct_size = sizeof method_options, .no_cpu_kernels = option_flag(b->arguments, "--reference")};
     double start = milliseconds_now();
     FID_TRY(fid_program_open_file(env, b->arguments->files[0], &b->program));
-    FID_TRY(fid_method_load(b->program, choose_method(b->program, b->arguments), &method_options, &b->method));
+    const char *name = choose_method(b->program, b->arguments);
+    FID_TRY(fid_method_load(b->program, name, &method_options, &b->method));
     b->figures.load_ms = milliseconds_now() - start;
+    FID_TRY(bundle_open(env, b->arguments->files[0], &b->bundle));
     b->loaded = calloc(fid_method_input_count(b->method) + 1, sizeof *b->loaded);
     if (!b->loaded) return FID_OUT_OF_MEMORY;
-    FID_TRY(set_all_inputs(b->arguments, env, &b->image, b->method, b->loaded));
+    input_source source = {env, &b->image, &b->bundle, name, b->method};
+    FID_TRY(read_inputs(&source, b->arguments, b->loaded));
+    FID_TRY(inputs_set(b->method, b->loaded));
     start = milliseconds_now();
     FID_TRY(fid_method_run(b->method));
     b->figures.first_ms = milliseconds_now() - start;
@@ -106,6 +106,7 @@ static void close_all(bench_state *b) {
     free(b->loaded);
     if (b->method) fid_method_unload(b->method);
     if (b->program) fid_program_close(b->program);
+    bundle_close(&b->bundle);
     runtime_session_close(&b->session);
 }
 

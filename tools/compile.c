@@ -9,6 +9,7 @@ static const option_row options[] = {
     {"-o", "FILE.pte", "where the program goes"},
     {"--target", "NAME", "cpu (default: fused operators, packed weights) or portable (upstream's operators only)"},
     {"--method", "NAME=FILE.pt2", "adds a method; may be repeated, instead of M.pt2"},
+    {"--bundle", NULL, "writes a bundled program (.bpte): with the archive's sample inputs, for running without --input"},
     {"--report", "FILE.json", "writes operators, bytes and what is unsupported"},
     {"--dump-ir", "DIR", "writes the IR after every stage"},
     {"--no-reuse", NULL, "gives every tensor memory of its own: bigger, and the same numbers"},
@@ -79,6 +80,7 @@ static int run(arguments *a) {
                                     .no_reuse = option_flag(a, "--no-reuse"),
                                     .stack_traces = option_flag(a, "--stack-traces"),
                                     .allow_missing = option_flag(a, "--allow-missing"),
+                                    .bundle = option_flag(a, "--bundle"),
                                     .dump_ir = option_text(a, "--dump-ir")};
     int status = collect_methods(a, &methods);
     if (status == EXIT_OK) status = read_target(a, &compile_options);
@@ -108,11 +110,12 @@ static int run(arguments *a) {
 
 const command_row command_compile = {
     .name = "compile",
-    .usage = "M.pt2 -o M.pte [--target T] [--method NAME=FILE.pt2]... [--report FILE.json] [--dump-ir DIR]",
+    .usage = "M.pt2 -o M.pte [--target T] [--method NAME=FILE.pt2]... [--bundle] [--report FILE.json] [--dump-ir DIR]",
     .summary = "turns a .pt2 that torch.export.save wrote into a .pte program",
     .example = "  fidibus compile model.pt2 -o model.pte\n"
                "  fidibus compile --method encode=enc.pt2 --method decode=dec.pt2 -o both.pte\n"
-               "  fidibus compile model.pt2 -o model.pte --target portable   # for upstream's runtime\n",
+               "  fidibus compile model.pt2 -o model.pte --target portable   # for upstream's runtime\n"
+               "  fidibus compile model.pt2 -o model.bpte --bundle           # then: fidibus run model.bpte\n",
     .options = options,
     .run = run,
 };

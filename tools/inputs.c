@@ -2,7 +2,11 @@
 #include "tools/inputs.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "format/npy.h"
 
@@ -152,6 +156,108 @@ void loaded_input_free(loaded_input *input) {
     free(input->data);
     input->data = NULL;
 }
+
+/* ---- Bundles ---- */
+
+fid_status bundle_open(const fid_environment *env, const char *path, bundle_file *out) {
+    struct stat about;
+    *out = (bundle_file){.map = NULL};
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return FID_OK;
+    void *map = fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode) && about.st_size
+                    ? mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0) : MAP_FAILED;
+    close(descriptor);
+    if (map == MAP_FAILED) return FID_OK;
+    fid_span file = fid_span_of(map, (size_t)about.st_size);
+    bool is_bundle = fid_bpte_recognize(file);
+    fid_status status = is_bundle ? fid_bpte_open(&env->sink, file, &out->bundle) : FID_OK;
+    if (is_bundle && status == FID_OK) {
+        out->map = map;
+        out->size = file.size;
+        return FID_OK;
+    }
+    munmap(map, file.size);
+    return status == FID_OK ? FID_OK : fid_fail(&env->sink, status, "%s", path);
+}
+
+void bundle_close(bundle_file *file) {
+    if (file->map) munmap(file->map, file->size);
+    file->map = NULL;
+}
+
+/* Copied out of the file: aligned, and apart from the pages of the program. */
+static fid_status read_bundled(const fid_environment *env, fid_fb_vector values, uint32_t index, loaded_input *out) {
+    fid_bpte_value bundled;
+    fid_bpte_value_at(values, index, &bundled);
+    out->value = bundled.value;
+    if (bundled.value.tag != FID_TAG_TENSOR) return FID_OK;
+    const fid_tensor *tensor = &bundled.tensor;
+    void *data = malloc(fid_tensor_bytes(tensor) + 1);
+    if (!data) return fid_fail(&env->sink, FID_OUT_OF_MEMORY, "no memory for input %u of the bundle", index);
+    if (fid_tensor_bytes(tensor)) memcpy(data, tensor->data, fid_tensor_bytes(tensor));
+    set_tensor(out, (fid_dtype)tensor->dtype, tensor->sizes, tensor->rank, data);
+    memcpy(out->dim_order, tensor->dim_order, tensor->rank);
+    fid_tensor_update_strides(&out->tensor);
+    return FID_OK;
+}
+
+/* ---- The inputs of a call ---- */
+
+size_t inputs_given(const given_option *options, int count) {
+    size_t inputs = 0;
+    for (int i = 0; i < count; i++) inputs += strcmp(options[i].name, "--input") == 0;
+    return inputs;
+}
+
+static size_t cases_of(const input_source *source) {
+    return source->bundle->map ? fid_bpte_case_count(&source->bundle->bundle, source->method_name) : 0;
+}
+
+fid_status inputs_check(const input_source *source, const given_option *options, int count) {
+    size_t wanted = fid_method_input_count(source->method), given = inputs_given(options, count), cases = given ? 0 : cases_of(source);
+    for (size_t i = 0; i < cases; i++) {
+        size_t bundled = fid_bpte_case_at(&source->bundle->bundle, source->method_name, i).inputs.count;
+        if (bundled != wanted) {
+            return fid_fail(&source->environment->sink, FID_INVALID_PROGRAM, "the method takes %zu input%s, the bundle's case %zu has %zu", wanted,
+                            plural(wanted), i, bundled);
+        }
+    }
+    if (cases || given == wanted) return FID_OK;
+    return fid_fail(&source->environment->sink, FID_INVALID_ARGUMENT, "the method takes %zu input%s, %zu given; `fidibus inspect` lists them", wanted,
+                    plural(wanted), given);
+}
+
+static fid_status read_case(const input_source *source, size_t call, loaded_input *loaded) {
+    size_t cases = cases_of(source);
+    if (!cases) return FID_OK; /* a method without inputs */
+    fid_fb_vector inputs = fid_bpte_case_at(&source->bundle->bundle, source->method_name, call % cases).inputs;
+    for (uint32_t i = 0; i < inputs.count; i++) FID_TRY(read_bundled(source->environment, inputs, i, &loaded[i]));
+    return FID_OK;
+}
+
+fid_status inputs_read(const input_source *source, const given_option *options, int count, size_t call, loaded_input *loaded) {
+    if (!inputs_given(options, count)) return read_case(source, call, loaded);
+    size_t index = 0;
+    for (int i = 0; i < count; i++) {
+        if (strcmp(options[i].name, "--input") != 0) continue;
+        fid_tensor_info info;
+        FID_TRY(fid_method_input_info(source->method, index, &info));
+        FID_TRY(loaded_input_read(source->environment, options[i].value, &info, source->image, &loaded[index]));
+        index++;
+    }
+    return FID_OK;
+}
+
+fid_status inputs_set(fid_method *method, const loaded_input *loaded) {
+    for (size_t i = 0; i < fid_method_input_count(method); i++) {
+        bool tensor = loaded[i].value.tag == FID_TAG_TENSOR;
+        fid_input input = {.struct_size = sizeof input, .value = loaded[i].value, .strides = tensor ? loaded[i].strides : NULL, .by_reference = true};
+        FID_TRY(fid_method_set_input(method, i, &input));
+    }
+    return FID_OK;
+}
+
+/* ---- Pictures' options ---- */
 
 static bool read_three(const arguments *a, const char *name, float *out) {
     const char *text = option_text(a, name);

@@ -1,7 +1,9 @@
-/* What --input means: an .npy file, a number, True, False, None, a text, or a picture. */
+/* Where inputs come from: what --input means (an .npy file, a number, True, False, None, a text, or a picture), and the sample
+ * inputs of a bundled program. */
 #ifndef FID_TOOLS_INPUTS_H
 #define FID_TOOLS_INPUTS_H
 
+#include "format/bpte.h"
 #include "media/image.h"
 #include "tools/command.h"
 
@@ -20,6 +22,35 @@ fid_status loaded_input_read(const fid_environment *environment, const char *tex
 /* Zeros, or for floats a fixed pattern of small numbers: something to run with when nothing is given. */
 fid_status loaded_input_make(const fid_environment *environment, const fid_tensor_info *info, loaded_input *out_input);
 void loaded_input_free(loaded_input *input);
+
+/* A file that may be a bundled program. */
+typedef struct bundle_file {
+    void *map; /* NULL: it is no bundle */
+    size_t size;
+    fid_bpte bundle;
+} bundle_file;
+/* A file that is no bundle is no failure: whoever opens the program says what it is. */
+fid_status bundle_open(const fid_environment *environment, const char *path, bundle_file *out_file);
+void bundle_close(bundle_file *file);
+
+/* What the inputs of a call are taken from. */
+typedef struct input_source {
+    const fid_environment *environment;
+    const fid_image_options *image;
+    const bundle_file *bundle;
+    const char *method_name;
+    fid_method *method;
+} input_source;
+
+/* How many --input there are. */
+size_t inputs_given(const given_option *options, int count);
+/* FID_INVALID_ARGUMENT, with a sentence, unless the method's inputs can be had from these options or from the bundle. */
+fid_status inputs_check(const input_source *source, const given_option *options, int count);
+/* Reads the inputs of a call that passed the check into `loaded`, which has an entry, zeroed, for each input of the method. Without
+ * --input it takes case `call` of the bundle, which start anew when there are fewer. */
+fid_status inputs_read(const input_source *source, const given_option *options, int count, size_t call, loaded_input *loaded);
+/* Gives them to the method, by reference. */
+fid_status inputs_set(fid_method *method, const loaded_input *loaded);
 
 /* --image-mean, --image-std, --image-scale, --image-crop, --image-bgr. */
 #define IMAGE_OPTION_ROWS                                                                                              \

@@ -1,8 +1,9 @@
-/* fidibus inspect: what is in a file. .pte programs here; .pt2 archives as IR; .npy arrays. */
+/* fidibus inspect: what is in a file. .pte programs, alone or in a bundle; .pt2 archives as IR; .npy arrays. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "compiler/archive/archive.h"
+#include "format/bpte.h"
 #include "format/npy.h"
 #include "format/pte.h"
 #include "tools/command.h"
@@ -115,22 +116,91 @@ static void print_plan(fid_fb_ref plan, bool json) {
     free(counts);
 }
 
-static fid_status inspect_pte(const fid_sink *sink, const char *path, fid_span file, bool json) {
+static fid_status open_pte(const fid_sink *sink, fid_span file, fid_pte *out_pte) {
     fid_pte_header header;
-    fid_pte pte;
     fid_span head = fid_span_of(file.data, file.size < FID_PTE_HEAD_BYTES ? file.size : FID_PTE_HEAD_BYTES);
     FID_TRY(fid_pte_read_header(sink, head, file.size, &header));
-    FID_TRY(fid_pte_open(sink, fid_span_of(file.data, (size_t)header.program_size), &header, file.size, &pte));
-    fid_fb_vector plans = fid_fb_get_vector(pte.root, FID_PTE_Program_execution_plan);
-    uint64_t segments = 0;
-    for (uint32_t i = 0; i < fid_pte_segment_count(&pte); i++) segments += fid_pte_segment(&pte, i).size;
-    if (json) printf("{\"kind\": \"pte\", \"file_bytes\": %zu, \"program_bytes\": %llu, \"segment_bytes\": %llu, \"methods\": [", file.size,
-                     (unsigned long long)header.program_size, (unsigned long long)segments);
-    else printf("%s: program of %s, %u segment%s of %s\n", path, BYTES_TEXT(header.program_size), fid_pte_segment_count(&pte),
-                plural(fid_pte_segment_count(&pte)), BYTES_TEXT(segments));
+    return fid_pte_open(sink, fid_span_of(file.data, (size_t)header.program_size), &header, file.size, out_pte);
+}
+
+static void print_pte(const fid_pte *pte, const char *path, bool json) {
+    fid_fb_vector plans = fid_fb_get_vector(pte->root, FID_PTE_Program_execution_plan);
+    uint32_t segments = fid_pte_segment_count(pte);
+    uint64_t program_bytes = pte->header.program_size, segment_bytes = 0;
+    for (uint32_t i = 0; i < segments; i++) segment_bytes += fid_pte_segment(pte, i).size;
+    if (json) printf("{\"kind\": \"pte\", \"file_bytes\": %llu, \"program_bytes\": %llu, \"segment_bytes\": %llu, \"methods\": [",
+                     (unsigned long long)pte->file_size, (unsigned long long)program_bytes, (unsigned long long)segment_bytes);
+    else printf("%s: program of %s, %u segment%s of %s\n", path, BYTES_TEXT(program_bytes), segments, plural(segments), BYTES_TEXT(segment_bytes));
     for (uint32_t i = 0; i < plans.count; i++) {
         if (json && i) printf(", ");
         print_plan(fid_fb_table_at(plans, i), json);
+    }
+    if (json) printf("]}");
+}
+
+static fid_status inspect_pte(const fid_sink *sink, const char *path, fid_span file, bool json) {
+    fid_pte pte;
+    FID_TRY(open_pte(sink, file, &pte));
+    print_pte(&pte, path, json);
+    if (json) putchar('\n');
+    return FID_OK;
+}
+
+/* ---- Bundled programs ---- */
+
+/* "float32[1, 3]", or a number itself. */
+static const char *bundled_text(const fid_value *value, char *text, size_t size) {
+    char sizes[160];
+    if (value->tag == FID_TAG_TENSOR) {
+        const fid_tensor *t = value->as.tensor;
+        snprintf(text, size, "%s%s", fid_dtype_name((fid_dtype)t->dtype), fid_shape_text(t->sizes, t->rank, sizes, sizeof sizes));
+    } else if (value->tag == FID_TAG_INT) snprintf(text, size, "%lld", (long long)value->as.integer);
+    else if (value->tag == FID_TAG_DOUBLE) snprintf(text, size, "%.9g", value->as.number);
+    else snprintf(text, size, "%s", value->tag == FID_TAG_NONE ? "None" : value->as.boolean ? "True" : "False");
+    return text;
+}
+
+static void print_bundled(fid_fb_vector values, const char *what, bool json) {
+    if (json) printf(", \"%ss\": [", what);
+    for (uint32_t i = 0; i < values.count; i++) {
+        fid_bpte_value value;
+        char text[200];
+        fid_bpte_value_at(values, i, &value);
+        bundled_text(&value.value, text, sizeof text);
+        if (!json) { printf("  %-6s %2u  %s\n", what, i, text); continue; }
+        printf(i ? ", " : "");
+        print_json_text(stdout, text);
+    }
+    if (json) printf("]");
+}
+
+static void print_case(const fid_bpte *bundle, const char *method, size_t index, bool json) {
+    fid_bpte_case one = fid_bpte_case_at(bundle, method, index);
+    if (json) {
+        printf("{\"method\": ");
+        print_json_text(stdout, method);
+    } else printf("case %zu of method %s:\n", index, method);
+    print_bundled(one.inputs, "input", json);
+    print_bundled(one.outputs, "output", json);
+    if (json) printf("}");
+}
+
+static fid_status inspect_bpte(const fid_sink *sink, const char *path, fid_span file, bool json) {
+    fid_bpte bundle;
+    fid_pte pte;
+    FID_TRY(fid_bpte_open(sink, file, &bundle));
+    FID_TRY(open_pte(sink, bundle.program, &pte));
+    if (json) printf("{\"kind\": \"bpte\", \"file_bytes\": %zu, \"program\": ", file.size);
+    print_pte(&pte, path, json);
+    if (json) printf(", \"cases\": [");
+    fid_fb_vector plans = fid_fb_get_vector(pte.root, FID_PTE_Program_execution_plan);
+    bool first = true;
+    for (uint32_t i = 0; i < plans.count; i++) {
+        const char *method = fid_fb_get_string(fid_fb_table_at(plans, i), FID_PTE_ExecutionPlan_name);
+        for (size_t k = 0; k < fid_bpte_case_count(&bundle, method); k++, first = false) {
+            if (json && !first) printf(", ");
+            print_case(&bundle, method, k, json);
+        }
     }
     if (json) puts("]}");
     return FID_OK;
@@ -170,13 +240,14 @@ static bool starts(fid_span file, size_t at, const char *magic) {
 
 static fid_status inspect(const runtime_session *session, const char *path, fid_span file, bool json) {
     const fid_environment *environment = &session->environment;
-    if (starts(file, 4, "ET")) { /* whatever its version: the reader says what it takes */
-        fid_status status = inspect_pte(&environment->sink, path, file, json);
+    bool bundle = fid_bpte_recognize(file);
+    if (bundle || starts(file, 4, "ET")) { /* whatever its version: the reader says what it takes */
+        fid_status status = bundle ? inspect_bpte(&environment->sink, path, file, json) : inspect_pte(&environment->sink, path, file, json);
         return status == FID_OK ? FID_OK : fid_fail(&environment->sink, status, "%s", path);
     }
     if (starts(file, 0, "PK\x03\x04")) return inspect_pt2(environment, path, json);
     if (starts(file, 0, "\x93NUMPY")) return inspect_npy(&environment->sink, path, file, json);
-    return fid_fail(&environment->sink, FID_NOT_SUPPORTED, "%s is neither a .pte program, a .pt2 archive nor an .npy array: it starts with other bytes", path);
+    return fid_fail(&environment->sink, FID_NOT_SUPPORTED, "%s is no .pte or .bpte program, .pt2 archive or .npy array: it starts with other bytes", path);
 }
 
 static int run(arguments *a) {
@@ -196,7 +267,7 @@ static int run(arguments *a) {
 const command_row command_inspect = {
     .name = "inspect",
     .usage = "FILE [--json]",
-    .summary = "shows what is in a .pte, .pt2 or .npy file",
+    .summary = "shows what is in a .pte, .bpte, .pt2 or .npy file",
     .example = "  fidibus inspect model.pte\n  fidibus inspect model.pt2     # the graph, in the compiler's text form\n",
     .options = options,
     .run = run,

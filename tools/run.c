@@ -8,7 +8,8 @@
 
 static const option_row options[] = {
     {"--method", "NAME", "which method; default forward, or the only one"},
-    {"--input", "X", "an .npy file, a number, True, False, None, a text or a picture; once for each input, in order"},
+    {"--input", "X", "an .npy file, a number, True, False, None, a text or a picture; once for each input, in order; without any,\n"
+                             "                             a bundled program (.bpte) takes its own"},
     {"--next", NULL, "starts another call of the same loaded method: state carries over"},
     {"--output-dir", "DIR", "writes output_0.npy, ...; with --next under call_0/, call_1/, ..."},
     {"--threads", "N", "threads for one run, default 1"},
@@ -24,8 +25,10 @@ typedef struct runner {
     runtime_session session;
     fid_image_options image;
     long top;
+    bundle_file bundle;
     fid_program *program;
     fid_method *method;
+    input_source inputs;
 } runner;
 
 /* ---- Outputs ---- */
@@ -73,32 +76,12 @@ static bool show_outputs(runner *r, const char *directory) {
 
 /* ---- One call ---- */
 
-static size_t count_inputs(const given_option *given, int count) {
-    size_t inputs = 0;
-    for (int i = 0; i < count; i++) inputs += strcmp(given[i].name, "--input") == 0;
-    return inputs;
-}
-
-static fid_status set_inputs(runner *r, const given_option *given, int count, loaded_input *loaded) {
-    const fid_environment *env = &r->session.environment;
-    size_t index = 0;
-    for (int i = 0; i < count; i++) {
-        if (strcmp(given[i].name, "--input") != 0) continue;
-        fid_tensor_info info;
-        FID_TRY(fid_method_input_info(r->method, index, &info));
-        FID_TRY(loaded_input_read(env, given[i].value, &info, &r->image, &loaded[index]));
-        fid_input input = {.struct_size = sizeof input, .value = loaded[index].value, .by_reference = true};
-        FID_TRY(fid_method_set_input(r->method, index, &input));
-        index++;
-    }
-    return FID_OK;
-}
-
-static int one_call(runner *r, const given_option *given, int count, const char *directory) {
+static int one_call(runner *r, const given_option *given, int count, size_t call, const char *directory) {
     size_t inputs = fid_method_input_count(r->method);
     loaded_input *loaded = calloc(inputs + 1, sizeof *loaded);
     if (!loaded) return failed("run", "out of memory");
-    fid_status status = set_inputs(r, given, count, loaded);
+    fid_status status = inputs_read(&r->inputs, given, count, call, loaded);
+    if (status == FID_OK) status = inputs_set(r->method, loaded);
     if (status == FID_OK) status = fid_method_run(r->method);
     int result = status == FID_OK ? EXIT_OK : failed_status("run", status, &r->session);
     if (result == EXIT_OK && directory && !make_directory(directory)) {
@@ -118,14 +101,10 @@ static int call_length(const arguments *a, int start) {
 }
 
 /* Before the first call runs, so that a slip in the last leaves no half of the outputs. */
-static fid_status check_input_counts(const runner *r) {
+static fid_status check_all_inputs(const runner *r) {
     const arguments *a = r->arguments;
-    size_t wanted = fid_method_input_count(r->method);
     for (int start = 0; start <= a->option_count; start += call_length(a, start) + 1) {
-        size_t given = count_inputs(a->options + start, call_length(a, start));
-        if (given == wanted) continue;
-        return fid_fail(&r->session.environment.sink, FID_INVALID_ARGUMENT, "the method takes %zu input%s, %zu given; `fidibus inspect` lists them",
-                        wanted, plural(wanted), given);
+        FID_TRY(inputs_check(&r->inputs, a->options + start, call_length(a, start)));
     }
     return FID_OK;
 }
@@ -134,16 +113,28 @@ static int all_calls(runner *r) {
     const arguments *a = r->arguments;
     const char *directory = option_text(a, "--output-dir");
     bool several = option_flag(a, "--next");
-    int result = EXIT_OK, call = 0;
+    int result = EXIT_OK;
+    size_t call = 0;
     for (int start = 0; start <= a->option_count && result == EXIT_OK; start += call_length(a, start) + 1, call++) {
         char path[4096];
-        if (directory && several && snprintf(path, sizeof path, "%s/call_%d", directory, call) >= (int)sizeof path) {
+        if (directory && several && snprintf(path, sizeof path, "%s/call_%zu", directory, call) >= (int)sizeof path) {
             return failed("run", "the path %s is too long", directory);
         }
-        if (several) printf("call %d\n", call);
-        result = one_call(r, a->options + start, call_length(a, start), directory && several ? path : directory);
+        if (several) printf("call %zu\n", call);
+        result = one_call(r, a->options + start, call_length(a, start), call, directory && several ? path : directory);
     }
     return result;
+}
+
+static fid_status open_method(runner *r) {
+    const fid_environment *env = &r->session.environment;
+    fid_method_options method_options = {.struct_size = sizeof method_options, .no_cpu_kernels = option_flag(r->arguments, "--reference")};
+    FID_TRY(fid_program_open_file(env, r->arguments->files[0], &r->program));
+    FID_TRY(bundle_open(env, r->arguments->files[0], &r->bundle));
+    const char *name = choose_method(r->program, r->arguments);
+    FID_TRY(fid_method_load(r->program, name, &method_options, &r->method));
+    r->inputs = (input_source){env, &r->image, &r->bundle, name, r->method};
+    return check_all_inputs(r);
 }
 
 static int run(arguments *a) {
@@ -154,13 +145,11 @@ static int run(arguments *a) {
         return EXIT_USAGE;
     }
     if (!runtime_session_open(&r.session, threads)) return failed("run", "out of memory");
-    fid_method_options method_options = {.struct_size = sizeof method_options, .no_cpu_kernels = option_flag(a, "--reference")};
-    fid_status status = fid_program_open_file(&r.session.environment, a->files[0], &r.program);
-    if (status == FID_OK) status = fid_method_load(r.program, choose_method(r.program, a), &method_options, &r.method);
-    if (status == FID_OK) status = check_input_counts(&r);
+    fid_status status = open_method(&r);
     int result = status == FID_OK ? all_calls(&r) : failed_status("run", status, &r.session);
     if (r.method) fid_method_unload(r.method);
     if (r.program) fid_program_close(r.program);
+    bundle_close(&r.bundle);
     runtime_session_close(&r.session);
     return result;
 }
@@ -170,6 +159,7 @@ const command_row command_run = {
     .usage = "M.pte [--method NAME] [--input X]... [--next --input X ...]... [--output-dir DIR] [--threads N]",
     .summary = "runs a .pte program",
     .example = "  fidibus run model.pte --input x.npy --output-dir out\n"
+               "  fidibus run model.bpte                                  # a bundled program brings its inputs\n"
                "  fidibus run classifier.pte --input photo.jpg --labels labels.txt\n"
                "  fidibus run counter.pte --input 1 --next --input 2      # two calls, one state\n",
     .options = options,

@@ -129,34 +129,30 @@ static fid_status read_graph(verification *v, fidc_program **out) {
     return FID_OK;
 }
 
-/* From --input, else from the archive. */
-static fid_status read_inputs(verification *v) {
-    const fid_environment *env = &v->session.environment;
-    v->input_count = fid_method_input_count(v->method);
-    v->inputs = calloc(v->input_count + 1, sizeof *v->inputs);
-    v->values = calloc(v->input_count + 1, sizeof *v->values);
-    if (!v->inputs || !v->values) return FID_OUT_OF_MEMORY;
-    size_t index = 0;
-    for (int i = 0; i < v->arguments->option_count; i++) {
-        if (strcmp(v->arguments->options[i].name, "--input") != 0) continue;
-        fid_tensor_info info;
-        if (index == v->input_count) return fid_fail(&env->sink, FID_INVALID_ARGUMENT, "the method takes %zu inputs, more were given", index);
-        FID_TRY(fid_method_input_info(v->method, index, &info));
-        FID_TRY(loaded_input_read(env, v->arguments->options[i].value, &info, &v->image, &v->inputs[index]));
-        v->values[index] = v->inputs[index].value;
-        index++;
-    }
-    if (index == v->input_count) return FID_OK;
-    if (index) return fid_fail(&env->sink, FID_INVALID_ARGUMENT, "the method takes %zu inputs, %zu were given", v->input_count, index);
-    return FID_NOT_FOUND; /* none given: the archive's */
-}
-
 static fid_status example_inputs(verification *v) {
     const fidc_graph *graph = v->exported->methods[0];
     if (!graph->example_inputs || graph->input_count != v->input_count) {
         return fid_fail(&v->session.environment.sink, FID_NOT_FOUND, "the archive carries no sample inputs: give --input for each");
     }
-    for (size_t i = 0; i < v->input_count; i++) FID_TRY(fidc_arg_to_value(v->exported, &graph->example_inputs[i], FIDC_AT_HINT, &v->exported->arena, &v->values[i]));
+    for (size_t i = 0; i < v->input_count; i++) {
+        FID_TRY(fidc_arg_to_value(v->exported, &graph->example_inputs[i], FIDC_AT_HINT, &v->exported->arena, &v->values[i]));
+    }
+    return FID_OK;
+}
+
+/* From --input, else from the archive. */
+static fid_status read_inputs(verification *v) {
+    const arguments *a = v->arguments;
+    bundle_file none = {.map = NULL};
+    input_source source = {&v->session.environment, &v->image, &none, "", v->method};
+    v->input_count = fid_method_input_count(v->method);
+    v->inputs = calloc(v->input_count + 1, sizeof *v->inputs);
+    v->values = calloc(v->input_count + 1, sizeof *v->values);
+    if (!v->inputs || !v->values) return FID_OUT_OF_MEMORY;
+    if (v->input_count && !inputs_given(a->options, a->option_count)) return example_inputs(v);
+    FID_TRY(inputs_check(&source, a->options, a->option_count));
+    FID_TRY(inputs_read(&source, a->options, a->option_count, 0, v->inputs));
+    for (size_t i = 0; i < v->input_count; i++) v->values[i] = v->inputs[i].value;
     return FID_OK;
 }
 
@@ -218,7 +214,6 @@ static fid_status verify(verification *v, size_t *out_differing) {
     FID_TRY(fid_method_load(v->program, choose_method(v->program, a), NULL, &v->method));
     FID_TRY(read_graph(v, &v->exported));
     fid_status status = read_inputs(v);
-    if (status == FID_NOT_FOUND) status = example_inputs(v);
     fidc_options lower_options = {.struct_size = sizeof lower_options, .target = FIDC_TARGET_CPU};
     if (status == FID_OK) status = fidc_functionalize(v->exported);
     if (status == FID_OK) fidc_graph_clean(v->exported->methods[0]);

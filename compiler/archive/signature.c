@@ -11,6 +11,20 @@ static fid_status add_input(fidc_reader *r, fidc_value *value) {
     return FID_OK;
 }
 
+/* A number that export froze: callers still give it. A text leaves no trace in programs. */
+static fid_status add_frozen(fidc_reader *r, const char *name, const char *kind, const json_t *value) {
+    fidc_value *input = fidc_value_number(r->graph, name, FIDC_NOTHING, NULL);
+    fidc_arg *frozen = fidc_allocate(r->program, sizeof *frozen);
+    double number;
+    if (!input || !frozen) return FID_OUT_OF_MEMORY;
+    if (strcmp(kind, "as_int") == 0 && json_is_integer(value)) *frozen = fidc_i(json_integer_value(value));
+    else if (strcmp(kind, "as_bool") == 0 && json_is_boolean(value)) *frozen = fidc_b(json_is_true(value));
+    else if (strcmp(kind, "as_float") == 0 && fidc_json_float(value, &number)) *frozen = fidc_d(number);
+    else frozen = NULL;
+    input->frozen = frozen;
+    return add_input(r, input);
+}
+
 static fid_status user_input(fidc_reader *r, fidc_scope *scope, const json_t *spec) {
     const json_t *argument = NULL, *value = NULL;
     const char *kind = NULL, *name = NULL;
@@ -18,7 +32,7 @@ static fid_status user_input(fidc_reader *r, fidc_scope *scope, const json_t *sp
     FID_TRY(fidc_json_union(r, argument, &kind, &value));
     bool is_tensor = strcmp(kind, "as_tensor") == 0, is_int = strcmp(kind, "as_sym_int") == 0;
     if (strcmp(kind, "as_custom_obj") == 0) return fidc_reader_fail(r, FID_NOT_SUPPORTED, "an input is a custom object, which is not supported");
-    if (!is_tensor && !is_int) return add_input(r, fidc_value_number(r->graph, NULL, FIDC_NOTHING, NULL)); /* export froze its value */
+    if (!is_tensor && !is_int) return add_frozen(r, NULL, kind, value);
     FID_TRY(fidc_json_text(r, value, is_int ? "as_name" : "name", &name));
     fidc_value *input = is_int ? fidc_value_number(r->graph, name, FIDC_INT, NULL)
                                : fidc_value_tensor(r->graph, name, FID_DTYPE_NONE, NULL, 0);
@@ -27,9 +41,12 @@ static fid_status user_input(fidc_reader *r, fidc_scope *scope, const json_t *sp
 }
 
 static fid_status frozen_input(fidc_reader *r, const json_t *spec) {
-    const char *name = NULL;
+    const char *name = NULL, *kind = NULL;
+    const json_t *holder = NULL, *value = NULL;
     FID_TRY(fidc_json_text(r, spec, "name", &name));
-    return add_input(r, fidc_value_number(r->graph, name, FIDC_NOTHING, NULL));
+    FID_TRY(fidc_json_object(r, spec, "value", &holder));
+    FID_TRY(fidc_json_union(r, holder, &kind, &value));
+    return add_frozen(r, name, kind, value);
 }
 
 static fid_status check_same(const fidc_reader *r, const char *name, const fidc_value *bound, const fidc_value *expected) {

@@ -31,10 +31,23 @@ void *fidc_array_push(fidc_emitter *emitter, fidc_array *array) {
 
 /* ---- A method ------------------------------------------------------------------------------------------------------------- */
 
+/* A value of its own, that no instruction reads: the runtime then holds callers to it. */
+static int32_t emit_frozen(fidc_method_emitter *m, const fidc_arg *frozen) {
+    switch (frozen->kind) {
+    case FIDC_ARG_BOOL: return fidc_emit_own(m, &(fid_pte_out_value){.kind = FID_PTE_OUT_BOOL, .as.boolean = frozen->as.integer != 0});
+    case FIDC_ARG_DOUBLE: return fidc_emit_own(m, &(fid_pte_out_value){.kind = FID_PTE_OUT_DOUBLE, .as.number = frozen->as.number});
+    default: return fidc_emit_own(m, &(fid_pte_out_value){.kind = FID_PTE_OUT_INT, .as.integer = frozen->as.integer});
+    }
+}
+
+static int32_t emit_input(fidc_method_emitter *m, const fidc_value *input) {
+    return input->frozen ? emit_frozen(m, input->frozen) : fidc_emit_value(m, input);
+}
+
 /* Inputs come first in the value table, as upstream has them. */
 static fid_status emit_inputs(fidc_method_emitter *m, fid_pte_out_method *method) {
     int32_t *inputs = fidc_emit_allocate(m->emitter, m->graph->input_count, sizeof *inputs);
-    for (uint32_t i = 0; inputs && i < m->graph->input_count; i++) inputs[i] = fidc_emit_value(m, m->graph->inputs[i]);
+    for (uint32_t i = 0; inputs && i < m->graph->input_count; i++) inputs[i] = emit_input(m, m->graph->inputs[i]);
     method->inputs = inputs;
     method->input_count = m->graph->input_count;
     return m->emitter->status;
