@@ -193,6 +193,10 @@ static void test_bundles_of_many_kinds_of_inputs(void **state) {
         cli_ok("run kinds.bpte");
         cli_ok("verify %s%s.pt2 kinds.bpte", CLI_ARCHIVES, names[i]);
     }
+    /* The second input of in_place is written by the method; the bundle has it as it was: 2. */
+    cli_ok("inspect kinds.bpte");
+    cli_ok("run kinds.bpte --next --output-dir twice");
+    cli_expect_same_files("twice/call_0/output_0.npy", "twice/call_1/output_0.npy");
     assert_int_equal(cli("compile %sscalars.pt2 -o text.bpte --bundle", CLI_ARCHIVES), 1);
     cli_expect_phrase(cli_err, "input 5 of method \"forward\" is a text");
     assert_false(cli_exists("text.bpte"));

@@ -156,10 +156,42 @@ static fid_status read_inputs(verification *v) {
     return FID_OK;
 }
 
+/* The inputs with data of their own: the interpreter writes those that the method changes. */
+typedef struct input_copies {
+    fid_value *values;
+    fid_tensor *tensors;
+    size_t count;
+} input_copies;
+
+static bool copy_inputs(const verification *v, input_copies *out) {
+    *out = (input_copies){calloc(v->input_count + 1, sizeof *out->values), calloc(v->input_count + 1, sizeof *out->tensors), v->input_count};
+    for (size_t i = 0; out->values && out->tensors && i < v->input_count; i++) {
+        out->values[i] = v->values[i];
+        if (v->values[i].tag != FID_TAG_TENSOR) continue;
+        out->tensors[i] = *v->values[i].as.tensor;
+        size_t bytes = fid_tensor_bytes(&out->tensors[i]);
+        out->tensors[i].data = malloc(bytes + 1);
+        if (!out->tensors[i].data) return false;
+        if (bytes) memcpy(out->tensors[i].data, v->values[i].as.tensor->data, bytes);
+        out->values[i] = fid_tensor_value(&out->tensors[i]);
+    }
+    return out->values && out->tensors;
+}
+
+static void free_copies(input_copies *copies) {
+    for (size_t i = 0; copies->tensors && i < copies->count; i++) free(copies->tensors[i].data);
+    free(copies->tensors);
+    free(copies->values);
+}
+
 static fid_status interpret(verification *v, fidc_program *program, bool fast, recorder *r, fidc_interpreter **out) {
     fidc_interpreter_options interpreter_options = {.observer = {record, r}, .fast_kernels = fast, .cpu = v->session.environment.cpu};
-    FID_TRY(fidc_interpreter_create(program->methods[0], &interpreter_options, out));
-    return fidc_interpreter_run(*out, v->values, v->input_count);
+    input_copies copies;
+    fid_status status = copy_inputs(v, &copies) ? FID_OK : FID_OUT_OF_MEMORY;
+    if (status == FID_OK) status = fidc_interpreter_create(program->methods[0], &interpreter_options, out);
+    if (status == FID_OK) status = fidc_interpreter_run(*out, copies.values, copies.count);
+    free_copies(&copies);
+    return status;
 }
 
 static fid_status run_program(verification *v) {
