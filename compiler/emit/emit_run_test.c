@@ -183,6 +183,17 @@ static void views_and_results_in_place(void **state) {
           "  return %h, %e, %a, %bottom\n}\n");
 }
 
+static void a_result_does_not_overwrite_what_it_reads_elsewhere(void **state) {
+    (void)state;
+    check("method forward(%x: f32[3, 2]) {\n"
+          "  %a: f32[3, 2] = aten.relu(%x)\n"
+          "  %row: f32[2] = aten.select_copy.int(%a, 0, 0)\n"
+          "  %b: f32[3, 2] = aten.sub.Tensor(%a, %row, 1)\n"
+          "  %first: f32[1, 2] = aten.slice_copy.Tensor(%b, 0, 0, 1, 1)\n"
+          "  %c: f32[3, 2] = aten.add.Tensor(%first, %b, 1)\n"
+          "  return %c\n}\n");
+}
+
 static void views_of_inputs(void **state) {
     (void)state;
     check("method forward(%x: f32[4, 6]) {\n"
@@ -286,6 +297,45 @@ static void a_branch_in_a_loop(void **state) {
           "  return %n, %r, %z\n}\n");
 }
 
+static void operands_live_until_their_branch_has_read_them(void **state) {
+    (void)state;
+    check("method forward(%x: f32[4]) {\n"
+          "  %sum: f32[] = aten.sum(%x)\n"
+          "  %c: b8[] = aten.gt.Scalar(%sum, 0)\n"
+          "  %a: f32[4] = aten.relu(%x)\n"
+          "  %b: f32[4] = aten.neg(%x)\n"
+          "  %r: f32[4] = higher_order.cond(%c, [%a, %b])\n"
+          "    graph (%p1: f32[4], %p2: f32[4]) {\n"
+          "      %t1: f32[4] = aten.flip(%p1, [0])\n"
+          "      %t2: f32[4] = aten.flip(%t1, [0])\n"
+          "      %t3: f32[4] = aten.flip(%t2, [0])\n"
+          "      %t4: f32[4] = aten.add.Tensor(%t3, %p2, 2)\n"
+          "      return %t4\n    }\n"
+          "    graph (%q1: f32[4], %q2: f32[4]) {\n"
+          "      %u1: f32[4] = aten.flip(%q2, [0])\n"
+          "      %u2: f32[4] = aten.flip(%u1, [0])\n"
+          "      %u3: f32[4] = aten.flip(%u2, [0])\n"
+          "      %u4: f32[4] = aten.add.Tensor(%u3, %q1, 3)\n"
+          "      return %u4\n    }\n"
+          "  return %r\n}\n");
+}
+
+static void carried_values_change_places_through_views(void **state) {
+    (void)state;
+    check("method forward(%x: f32[2, 2], %y: f32[4]) {\n"
+          "  const %zero: i64[] = \"zero\" {0}\n"
+          "  %n: i64[], %a: f32[2, 2], %b: f32[4] = higher_order.while_loop([%zero, %x, %y], [])\n"
+          "    graph (%n1: i64[], %a1: f32[2, 2], %b1: f32[4]) {\n"
+          "      %go: b8[] = aten.lt.Scalar(%n1, 3)\n"
+          "      return %go\n    }\n"
+          "    graph (%n2: i64[], %a2: f32[2, 2], %b2: f32[4]) {\n"
+          "      %next: i64[] = aten.add.Scalar(%n2, 1, 1)\n"
+          "      %va: f32[4] = aten.view_copy(%a2, [4])\n"
+          "      %vb: f32[2, 2] = aten.view_copy(%b2, [2, 2])\n"
+          "      return %next, %vb, %va\n    }\n"
+          "  return %n, %a, %b\n}\n");
+}
+
 static void rows_are_scanned_with_a_carry(void **state) {
     (void)state;
     check("method forward(%x: f32[3, 2], %init: f32[2]) {\n"
@@ -315,11 +365,19 @@ static void rows_are_mapped(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(views_and_results_in_place), cmocka_unit_test(views_of_inputs),
-        cmocka_unit_test(views_of_dynamic_size),      cmocka_unit_test(states_accumulate),
-        cmocka_unit_test(states_change_places),       cmocka_unit_test(a_view_of_a_state_is_read_before_it_changes),
-        cmocka_unit_test(branches),                   cmocka_unit_test(a_branch_in_a_loop),
-        cmocka_unit_test(rows_are_scanned_with_a_carry), cmocka_unit_test(rows_are_mapped),
+        cmocka_unit_test(views_and_results_in_place),
+        cmocka_unit_test(a_result_does_not_overwrite_what_it_reads_elsewhere),
+        cmocka_unit_test(views_of_inputs),
+        cmocka_unit_test(views_of_dynamic_size),
+        cmocka_unit_test(states_accumulate),
+        cmocka_unit_test(states_change_places),
+        cmocka_unit_test(a_view_of_a_state_is_read_before_it_changes),
+        cmocka_unit_test(branches),
+        cmocka_unit_test(operands_live_until_their_branch_has_read_them),
+        cmocka_unit_test(a_branch_in_a_loop),
+        cmocka_unit_test(carried_values_change_places_through_views),
+        cmocka_unit_test(rows_are_scanned_with_a_carry),
+        cmocka_unit_test(rows_are_mapped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,7 +56,7 @@ static void read_args(fidc_planner *planner, uint32_t moment, const fidc_arg *ar
 
 static void walk_graph(fidc_planner *planner, const fidc_graph *graph, uint32_t *inout_moment);
 
-/* Inputs of a sub-graph are outer values, or rows with memory of their own. */
+/* Inputs of a sub-graph are outer values, or rows with memory of their own. Outer values live as long: the two will be one group. */
 static void bind_inputs(fidc_planner *planner, const fidc_node *node, const fidc_graph *graph, uint32_t start) {
     for (uint32_t i = 0; i < graph->input_count; i++) {
         fidc_binding binding = fidc_control_binding(node, i);
@@ -79,15 +79,6 @@ static void extend_over_loop(fidc_planner *planner, const fidc_node *node, uint3
         for (uint32_t i = 0; i < node->graphs[k]->input_count; i++) fidc_life_of(planner, node->graphs[k]->inputs[i])->last = end;
 }
 
-/* Outer values live at least as long as the inputs that stand for them. */
-static void read_through_inputs(fidc_planner *planner, const fidc_graph *graph) {
-    for (uint32_t i = 0; i < graph->input_count; i++) {
-        const fidc_life *life = fidc_life_of(planner, graph->inputs[i]);
-        reading r = {planner, life->last, false};
-        if (life->outer) note_read(&r, life->outer);
-    }
-}
-
 static void walk_control(fidc_planner *planner, const fidc_node *node, uint32_t *inout_moment) {
     uint32_t start = *inout_moment;
     for (uint32_t k = 0; k < node->graph_count; k++) {
@@ -97,7 +88,6 @@ static void walk_control(fidc_planner *planner, const fidc_node *node, uint32_t 
         read_args(planner, ++*inout_moment, graph->outputs, graph->output_count, true);
     }
     if (fidc_control_of(node) != FIDC_COND) extend_over_loop(planner, node, start, *inout_moment);
-    for (uint32_t k = 0; k < node->graph_count; k++) read_through_inputs(planner, node->graphs[k]);
 }
 
 static void walk_graph(fidc_planner *planner, const fidc_graph *graph, uint32_t *inout_moment) {
