@@ -43,6 +43,7 @@ static fid_status load(fid_method *method, const fid_method_options *options) {
     FID_TRY(fid_method_load_io(method));
     FID_TRY(fid_method_place_memory(method, options->memory, options->memory_size));
     FID_TRY(fid_method_load_code(method));
+    FID_TRY(fid_method_fill_memory(method));
     FID_TRY(keep_numbers(method));
     return fid_method_load_delegates(method);
 }

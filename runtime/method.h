@@ -33,6 +33,8 @@ typedef struct fid_method_tensor {
     bool home_planned;       /* in planned memory */
     bool home_allocated;     /* from the allocator: freed by the method */
     uint32_t buffer;         /* planned: which buffer */
+    bool written;            /* at load, while instructions are gone through in order: something before writes it */
+    bool starts_as_zero;     /* it may be read before it is written */
     uint32_t initial;        /* data entry of the initial content; 0: none */
     uint64_t initial_set;
 } fid_method_tensor;
@@ -175,7 +177,8 @@ struct fid_method {
 fid_status fid_method_load_values(fid_method *method);
 /* Where planned memory lies; needs the tensors. `memory` NULL: from the allocator. */
 fid_status fid_method_place_memory(fid_method *method, void *memory, size_t memory_size);
-/* Zeros and initial content into planned memory. */
+/* Zeros and initial content into the planned memory that is read before it is written: state. What is written first is left
+ * alone, since touching all memory at load takes longer than all the rest of it. */
 fid_status fid_method_fill_memory(fid_method *method);
 
 /* ---- code.c: instructions ---- */

@@ -309,11 +309,15 @@ fid_status fid_method_place_memory(fid_method *method, void *memory, size_t memo
         tensor->tensor.data = tensor->home;
         tensor->tensor.capacity = tensor->home_size;
     }
-    return fid_method_fill_memory(method);
+    return FID_OK;
 }
 
 fid_status fid_method_fill_memory(fid_method *method) {
-    for (uint32_t i = 0; i < method->buffer_count; i++) memset(method->buffers[i].data, 0, method->buffers[i].used);
+    for (uint32_t i = 0; i < method->value_count; i++) {
+        if (method->values[i].tag != FID_TAG_TENSOR) continue;
+        const fid_method_tensor *tensor = fid_method_tensor_of(&method->values[i]);
+        if (tensor->starts_as_zero && tensor->home) memset(tensor->home, 0, tensor->home_size);
+    }
     for (uint32_t i = 0; i < method->value_count; i++) {
         if (method->values[i].tag != FID_TAG_TENSOR) continue;
         const fid_method_tensor *tensor = fid_method_tensor_of(&method->values[i]);
