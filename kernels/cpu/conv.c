@@ -5,6 +5,7 @@
 #include "kernels/cpu/conv.h"
 
 #include "kernels/cpu/pack_weights.h"
+#include "kernels/cpu/windows.h"
 
 static size_t product3(const int64_t *sizes) { return (size_t)(sizes[0] * sizes[1] * sizes[2]); }
 
@@ -100,21 +101,61 @@ static void gather_line(const patches *p, const float *line, int64_t x, size_t b
     }
 }
 
-/* Row `position` of the patch matrix, columns [k, k + depth). */
+/* The part of kernel line `line` in columns [k, k + depth) of the patch matrix, and where it starts in the image for output position
+ * `at`; NULL for padding. */
+typedef struct patch_line {
+    const float *from;
+    size_t begin, end;
+} patch_line;
+
+static patch_line line_of(const patches *p, size_t n, const int64_t *at, size_t line, size_t k, size_t depth) {
+    const fid_window *w = &p->conv->window;
+    size_t floats = (size_t)w->kernel[2] * p->channels, first = line * floats;
+    int64_t z = at[0] * w->stride[0] - w->padding[0] + (int64_t)(line / (size_t)w->kernel[1]) * w->dilation[0];
+    int64_t y = at[1] * w->stride[1] - w->padding[1] + (int64_t)(line % (size_t)w->kernel[1]) * w->dilation[1];
+    bool inside = z >= 0 && z < w->in[0] && y >= 0 && y < w->in[1];
+    const float *from = p->conv->input + (((int64_t)n * w->in[0] + z) * w->in[1] + y) * w->in[2] * (int64_t)p->conv->in_channels;
+    return (patch_line){inside ? from : NULL, first < k ? k - first : 0, k + depth - first < floats ? k + depth - first : floats};
+}
+
+/* One row of the patch matrix, columns [k, k + depth). */
 static void gather_patch(const patches *p, size_t n, const int64_t *at, size_t k, size_t depth, float *out) {
-    const fidk_conv *conv = p->conv;
-    const fid_window *w = &conv->window;
-    size_t line_floats = (size_t)w->kernel[2] * p->channels;
-    for (size_t line = k / line_floats; line * line_floats < k + depth; line++) {
-        size_t begin = line * line_floats < k ? k - line * line_floats : 0;
-        size_t end = k + depth - line * line_floats < line_floats ? k + depth - line * line_floats : line_floats;
-        int64_t z = at[0] * w->stride[0] - w->padding[0] + (int64_t)(line / (size_t)w->kernel[1]) * w->dilation[0];
-        int64_t y = at[1] * w->stride[1] - w->padding[1] + (int64_t)(line % (size_t)w->kernel[1]) * w->dilation[1];
-        bool inside = z >= 0 && z < w->in[0] && y >= 0 && y < w->in[1];
-        const float *from = conv->input + (((int64_t)n * w->in[0] + z) * w->in[1] + y) * w->in[2] * (int64_t)conv->in_channels;
-        gather_line(p, inside ? from : NULL, at[2] * w->stride[2] - w->padding[2], begin, end, out);
-        out += end - begin;
+    const fid_window *w = &p->conv->window;
+    size_t floats = (size_t)w->kernel[2] * p->channels;
+    for (size_t line = k / floats; line * floats < k + depth; line++) {
+        patch_line part = line_of(p, n, at, line, k, depth);
+        gather_line(p, part.from, at[2] * w->stride[2] - w->padding[2], part.begin, part.end, out);
+        out += part.end - part.begin;
     }
+}
+
+/* Neighbouring pixels whose whole kernel lies inside a line, if the kernel's lines are runs of memory; false if they are not. */
+static bool gather_middle(const patches *p, size_t n, const int64_t *at, size_t pixels, size_t k, size_t depth, float *out, size_t out_stride) {
+    const fid_window *w = &p->conv->window;
+    size_t floats = (size_t)w->kernel[2] * p->channels, first = k / floats, all = p->conv->in_channels;
+    fidk_patch tile = {.lines = (k + depth + floats - 1) / floats - first, .in_step = (size_t)w->stride[2] * all, .pixels = pixels, .out = out,
+                       .out_stride = out_stride};
+    if (tile.lines > FIDK_PATCH_LINES || (w->kernel[2] > 1 && (w->dilation[2] != 1 || p->channels != all))) return false;
+    for (size_t i = 0; i < tile.lines; i++) {
+        patch_line part = line_of(p, n, at, first + i, k, depth);
+        int64_t x = at[2] * w->stride[2] - w->padding[2];
+        tile.line[i] = part.from ? part.from + (size_t)x * all + p->first_channel + part.begin : NULL;
+        tile.run[i] = part.end - part.begin;
+    }
+    p->conv->tiles->patch(&tile);
+    return true;
+}
+
+/* Pixels from `at` to the end of its line, at most `rows`: the edges one by one. Returns how many. */
+static size_t gather_span(const patches *p, size_t n, int64_t *at, size_t rows, size_t k, size_t depth, float *out, size_t out_stride) {
+    int64_t begin, end;
+    fidk_window_middle(&p->conv->window, &begin, &end);
+    if (at[2] >= begin && at[2] < end) {
+        size_t pixels = (size_t)(end - at[2]) < rows ? (size_t)(end - at[2]) : rows;
+        if (gather_middle(p, n, at, pixels, k, depth, out, out_stride)) return pixels;
+    }
+    gather_patch(p, n, at, k, depth, out);
+    return 1;
 }
 
 static void gather_patches(const void *self, size_t row, size_t rows, size_t k, size_t depth, float *out, size_t out_stride) {
@@ -126,9 +167,11 @@ static void gather_patches(const void *self, size_t row, size_t rows, size_t k, 
         at[d] = (int64_t)(rest % (size_t)sizes[d]);
         rest /= (size_t)sizes[d];
     }
-    for (size_t i = 0; i < rows; i++, out += out_stride) {
-        gather_patch(p, rest, at, k, depth, out);
-        if (++at[2] < sizes[2]) continue;
+    while (rows) {
+        size_t done = gather_span(p, rest, at, rows, k, depth, out, out_stride);
+        out += done * out_stride;
+        rows -= done;
+        if ((at[2] += (int64_t)done) < sizes[2]) continue;
         at[2] = 0;
         if (++at[1] < sizes[1]) continue;
         at[1] = 0;

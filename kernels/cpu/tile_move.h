@@ -1,4 +1,4 @@
-/* Body of the tile that turns a matrix: out[c][r] = in[r][c]. */
+/* Bodies of the tiles that move elements: turning a matrix, gathering patches. */
 
 VEC_INLINE void transpose_square(const fidk_turn *t, size_t r0, size_t c0) {
     size_t rows = t->rows - r0 < VEC_LANES ? t->rows - r0 : VEC_LANES, columns = t->columns - c0 < VEC_LANES ? t->columns - c0 : VEC_LANES;
@@ -20,4 +20,20 @@ VEC_INLINE void transpose_square(const fidk_turn *t, size_t r0, size_t c0) {
 static void transpose_tile(const fidk_turn *t) {
     for (size_t c = 0; c < t->columns; c += VEC_LANES)
         for (size_t r = 0; r < t->rows; r += VEC_LANES) transpose_square(t, r, c);
+}
+
+/* `run` floats, from NULL zeros. */
+VEC_INLINE float *patch_copy(const float *from, size_t run, float *to) {
+    size_t i = 0;
+    vecm rest = vec_first(run % VEC_LANES);
+    for (; i + VEC_LANES <= run; i += VEC_LANES) vec_store(to + i, from ? vec_load(from + i) : vec_set(0));
+    if (i < run) vec_store_some(to + i, from ? vec_load_some(from + i, rest) : vec_set(0), rest);
+    return to + run;
+}
+
+static void patch_tile(const fidk_patch *t) {
+    for (size_t p = 0; p < t->pixels; p++) {
+        float *to = t->out + p * t->out_stride;
+        for (size_t l = 0; l < t->lines; l++) to = patch_copy(t->line[l] ? t->line[l] + p * t->in_step : NULL, t->run[l], to);
+    }
 }

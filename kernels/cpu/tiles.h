@@ -107,6 +107,16 @@ typedef struct fidk_pool {
     float scale;
 } fidk_pool;
 
+/* Rows of a patch matrix for neighbouring pixels: row p is the lines in turn, `run[l]` floats from line[l] + p * in_step. */
+enum { FIDK_PATCH_LINES = 16 };
+typedef struct fidk_patch {
+    const float *line[FIDK_PATCH_LINES]; /* NULL: zeros */
+    size_t run[FIDK_PATCH_LINES];
+    size_t lines, in_step, pixels;
+    float *out;
+    size_t out_stride;
+} fidk_patch;
+
 /* y[j] = sum over t of weights[t] * rows[t][j] */
 typedef struct fidk_blend {
     const float *rows[4];
@@ -178,6 +188,7 @@ typedef struct fidk_tiles {
     const fidk_unary_tile *unary;     /* by fidk_unary_kind */
     const fidk_binary_tile *binary;   /* by fidk_binary_kind */
     void (*depthwise)(const fidk_depthwise *depthwise);
+    void (*patch)(const fidk_patch *patch);
     void (*max_pool)(const fidk_pool *pool);
     void (*sum_pool)(const fidk_pool *pool);
     void (*blend)(const fidk_blend *blend);

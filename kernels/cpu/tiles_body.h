@@ -31,6 +31,7 @@ const fidk_tiles VEC_TABLE = {
     .unary = unary_tiles,
     .binary = binary_tiles,
     .depthwise = depthwise_tile,
+    .patch = patch_tile,
     .max_pool = max_pool_tile,
     .sum_pool = sum_pool_tile,
     .blend = blend_tile,
