@@ -78,7 +78,9 @@ static fid_status broadcast(const fid_call *call, const int64_t *true_counts, fi
         }
     }
     for (size_t i = 0; i < out->rank; i++) {
-        if (out->sizes[i] == UNKNOWN) out->sizes[i] = bound;
+        if (out->sizes[i] != UNKNOWN) continue;
+        out->sizes[i] = bound;
+        out->bound_dims |= (uint16_t)(1u << i);
     }
     return FID_OK;
 }
@@ -126,5 +128,6 @@ fid_status fid_indexing_result(const fid_call *call, const fid_indexing *indexin
         return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: the result has more elements than can be counted", call->name);
     }
     fid_meta_set(out, (fid_dtype)self->dtype, sizes, rank);
+    out->bound_dims = (uint16_t)(indexing->bound_dims << indexing->place);
     return FID_OK;
 }

@@ -21,6 +21,7 @@ typedef struct fid_indexing {
     size_t count;
     int64_t sizes[FID_MAX_RANK]; /* of the index tensors broadcast together */
     size_t rank;
+    uint16_t bound_dims;         /* bit i: sizes[i] is an upper bound, for it depends on a mask's data */
     size_t place;                /* where these dimensions stand in the result */
     uint8_t kept[FID_MAX_RANK];  /* dimensions of self that no index covers, in order */
     size_t kept_count;

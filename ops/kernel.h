@@ -85,7 +85,7 @@ typedef struct fid_meta {
     uint8_t dim_order[FID_MAX_RANK];
     uint8_t rank;
     uint8_t dtype;
-    bool bound; /* data decide the sizes, these are upper bounds: as for every row of kind DATA_DEPENDENT, here of this call */
+    uint16_t bound_dims; /* bit d: data decide size d, which is an upper bound here; the kernel resizes the output */
 } fid_meta;
 
 /* Computes metas of the outputs from the inputs (args before output_index; args after it must not be touched).

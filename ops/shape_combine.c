@@ -108,6 +108,8 @@ static fid_status shape_unique_dim(const fid_call *call, int64_t dim_arg, bool i
     fid_meta_set(&outs[0], (fid_dtype)self->dtype, self->sizes, self->rank);
     fid_meta_set(&outs[1], FID_INT64, inverse ? &length : &none, 1);
     fid_meta_set(&outs[2], FID_INT64, counts ? &length : &none, 1);
+    outs[0].bound_dims = (uint16_t)(self->rank ? 1u << dim : 0);
+    outs[2].bound_dims = counts;
     return FID_OK;
 }
 

@@ -19,7 +19,6 @@ fid_status fid_shape_index(const fid_call *call, fid_meta *outs, size_t out_coun
     (void)out_count;
     fid_indexing indexing;
     FID_TRY(fid_indexing_of(call, 1, NULL, &indexing));
-    for (size_t i = 0; i < indexing.count; i++) outs->bound = outs->bound || indexing.entries[i].mask;
     return fid_indexing_result(call, &indexing, outs);
 }
 
@@ -182,6 +181,7 @@ fid_status fid_shape_masked_select(const fid_call *call, fid_meta *outs, size_t 
     size_t count;
     if (!fid_mul_sizes(both.sizes, both.rank, &count)) return FID_INVALID_ARGUMENT;
     fid_meta_set(outs, (fid_dtype)self_of(call)->dtype, (int64_t[1]){(int64_t)count}, 1);
+    outs->bound_dims = 1;
     return FID_OK;
 }
 
@@ -190,6 +190,7 @@ fid_status fid_shape_nonzero(const fid_call *call, fid_meta *outs, size_t out_co
     (void)out_count;
     int64_t sizes[2] = {(int64_t)fid_tensor_numel(self_of(call)), self_of(call)->rank};
     fid_meta_set(outs, FID_INT64, sizes, 2);
+    outs->bound_dims = 1;
     return FID_OK;
 }
 
@@ -268,6 +269,8 @@ static fid_status shape_unique(const fid_tensor *self, bool inverse, bool counts
     if (inverse) fid_meta_set(&outs[1], FID_INT64, self->sizes, self->rank);
     else fid_meta_set(&outs[1], FID_INT64, &none, 1);
     fid_meta_set(&outs[2], FID_INT64, counts ? &all : &none, 1);
+    outs[0].bound_dims = 1;
+    outs[2].bound_dims = counts;
     return FID_OK;
 }
 

@@ -236,7 +236,7 @@ static fid_status check_static_shapes(fid_method *method, const fid_method_call 
     fid_tensor_walk walk = {0};
     for (uint32_t i = 0; i < mc->out_count; i++) {
         const fid_tensor *out = fid_next_tensor(&walk, call->args + call->output_index, call->arg_count - call->output_index);
-        if (!output_fits(out, &method->metas[i], mc->op->kind == FID_OP_DATA_DEPENDENT || method->metas[i].bound)) return wrong_output(method, call, i, out, &method->metas[i]);
+        if (!output_fits(out, &method->metas[i], mc->op->kind == FID_OP_DATA_DEPENDENT || method->metas[i].bound_dims)) return wrong_output(method, call, i, out, &method->metas[i]);
     }
     return FID_OK;
 }
@@ -257,7 +257,7 @@ fid_status fid_method_resize_outputs(fid_method *method, const fid_method_call *
             FID_TRY(fid_method_grow_home(method, (fid_method_tensor *)(void *)out, bytes));
         }
         /* A view takes its input's memory before its sizes; what depends on data sizes itself. */
-        if (mc->is_view || mc->op->kind == FID_OP_DATA_DEPENDENT || meta->bound) continue;
+        if (mc->is_view || mc->op->kind == FID_OP_DATA_DEPENDENT || meta->bound_dims) continue;
         fid_status status = fid_tensor_resize(&method->sink, out, meta->sizes, meta->rank);
         if (status != FID_OK) return fid_fail(&method->sink, status, "%s: output %u", call->name, i);
     }

@@ -206,17 +206,15 @@ static bool fill_output(fidc_node *node, fidc_value *value, const fid_meta *meta
     memcpy(value->dim_order, first->dim_order, first->rank);
     value->sizes = fidc_allocate(program, first->rank * sizeof *value->sizes);
     if (!value->sizes) return false;
-    bool by_data = node->op->kind == FID_OP_DATA_DEPENDENT || first->bound;
     for (size_t d = 0; d < first->rank; d++) {
         int64_t at[FIDC_POINT_COUNT];
-        bool same = !by_data;
+        bool by_data = first->bound_dims >> d & 1, same = !by_data;
         for (int p = 0; p < FIDC_POINT_COUNT; p++) {
             at[p] = metas[(size_t)p * count + index].sizes[d];
             same = same && at[p] == at[0];
         }
         if (same) value->sizes[d] = fidc_expr_const(program, at[0]);
-        else if (by_data && at[FIDC_AT_HINT] != at[FIDC_AT_LOW]) value->sizes[d] = fit_size(node, at);
-        else if (by_data) value->sizes[d] = fidc_expr_const(program, at[0]);
+        else if (by_data) value->sizes[d] = fidc_expr_bounded(program, 0, at[FIDC_AT_HIGH], at[FIDC_AT_HINT]);
         else value->sizes[d] = fit_size(node, at);
         if (!value->sizes[d]) return false;
     }

@@ -116,7 +116,7 @@ static fid_meta meta_at(const fidc_value *value, fidc_point point) {
 /* Sizes that only running tells (bounded unknowns) are not compared. */
 static bool agrees(const fidc_value *value, const fid_meta *graph, const fid_meta *table, fid_op_kind kind) {
     if (graph->dtype != table->dtype || graph->rank != table->rank) return false;
-    if (kind == FID_OP_DATA_DEPENDENT || table->bound) return true;
+    if (kind == FID_OP_DATA_DEPENDENT || table->bound_dims) return true;
     for (size_t i = 0; i < graph->rank; i++) {
         if (value->sizes[i]->kind == FIDC_EXPR_BOUNDED) continue;
         if (graph->sizes[i] != table->sizes[i]) return false;
