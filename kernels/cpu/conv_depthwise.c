@@ -7,6 +7,9 @@
 #include "kernels/cpu/pack_weights.h"
 #include "kernels/cpu/windows.h"
 
+#define CACHE_FLOATS 6144  /* 24 KiB */
+#define LARGE_IMAGE 262144 /* floats */
+
 typedef struct line_work {
     const fidk_conv *conv;
     size_t lines, parts; /* tasks go over lines and parts of the channels */
@@ -60,6 +63,8 @@ static void run_pixels(const fidk_conv *conv, size_t line, int64_t x, int64_t pi
     const fid_activation *f = &conv->activation;
     if (f->kind == FID_ACTIVATION_RELU) tile.low = 0;
     if (f->kind == FID_ACTIVATION_CLAMP) tile.low = (float)f->a, tile.high = (float)f->b;
+    tile.tap_step = (size_t)w->dilation[2] * conv->in_channels;
+    if (pixels > 1) tile.whole_lines = (size_t)w->kernel[2]; /* in the middle of a line */
     conv->tiles->depthwise(&tile);
     if (f->kind == FID_ACTIVATION_NONE || f->kind == FID_ACTIVATION_RELU || f->kind == FID_ACTIVATION_CLAMP) return;
     fidk_unary unary = {.x = tile.out, .y = tile.out, .x_stride = tile.out_step, .y_stride = tile.out_step, .rows = tile.pixels,
@@ -75,22 +80,36 @@ static void run_line(const fidk_conv *conv, size_t line, const line_part *part) 
     for (int64_t x = end; x < conv->window.out[2]; x++) run_pixels(conv, line, x, 1, part);
 }
 
+/* Channels to take through all lines of a task before the next: the lines under the kernel then stay in the first-level cache. An
+ * image that does not stay in the second level is read once, in whole lines. */
+static size_t chunk_of(const fidk_conv *conv) {
+    size_t floats = (size_t)(conv->window.kernel[0] * conv->window.kernel[1] * conv->window.in[2]);
+    size_t image = (size_t)(conv->window.in[0] * conv->window.in[1] * conv->window.in[2]) * conv->in_channels;
+    size_t chunk = floats ? CACHE_FLOATS / floats / FIDK_PANEL * FIDK_PANEL : FIDK_PANEL;
+    if (image > LARGE_IMAGE) return conv->in_channels;
+    return chunk < 2 * FIDK_PANEL ? 2 * FIDK_PANEL : chunk;
+}
+
 static void run_task(void *context, size_t index) {
     const line_work *w = context;
     const fidk_conv *conv = w->conv;
-    size_t tasks = task_count(w), panels = fidk_panels(conv->out_channels), line = 0, end = w->lines;
+    size_t tasks = task_count(w), panels = fidk_panels(conv->out_channels), channel = 0, last = conv->out_channels, line = 0, end = w->lines;
     uint8_t *scratch = w->scratch + index * task_bytes(conv);
-    line_part part = {.channels = conv->out_channels, .offsets = (int64_t *)scratch};
+    line_part part = {.offsets = (int64_t *)scratch};
     part.rows = (uint32_t *)(part.offsets + taps_of(conv));
     if (w->parts > 1) {
-        size_t last = fidk_part_begin(panels, w->parts, index + 1) * FIDK_PANEL;
-        part.channel = fidk_part_begin(panels, w->parts, index) * FIDK_PANEL;
-        part.channels = (last < conv->out_channels ? last : conv->out_channels) - part.channel;
+        channel = fidk_part_begin(panels, w->parts, index) * FIDK_PANEL;
+        last = fidk_part_begin(panels, w->parts, index + 1) * FIDK_PANEL;
+        if (last > conv->out_channels) last = conv->out_channels;
     } else {
         line = fidk_part_begin(w->lines, tasks, index);
         end = fidk_part_begin(w->lines, tasks, index + 1);
     }
-    for (; line < end; line++) run_line(conv, line, &part);
+    for (size_t chunk = chunk_of(conv); channel < last; channel += chunk) {
+        part.channel = channel;
+        part.channels = last - channel < chunk ? last - channel : chunk;
+        for (size_t l = line; l < end; l++) run_line(conv, l, &part);
+    }
 }
 
 void fidk_depthwise_run(const fidk_conv *conv, void *scratch) {

@@ -1,44 +1,105 @@
-/* Body of the depthwise convolution tile: a few neighbouring pixels at a time share each weight that is loaded. */
+/* Bodies of the depthwise convolution tile.
+ *
+ * Kernels of three and five positions a line over neighbouring pixels are unrolled: each vector of input is loaded once for all
+ * outputs that see it. Everything else, edges above all, goes position by position. */
 
 #define DEPTHWISE_PIXELS 6
+#define DEPTHWISE_VECTORS 4 /* of channels that a single pixel takes side by side, so that sums do not wait for each other */
 
-/* Pixels [pixel, pixel + count), channels [channel, channel + VEC_LANES); count and masked are constants at every call. */
-VEC_INLINE void depthwise_block(const fidk_depthwise *d, size_t pixel, size_t channel, const int count, const bool masked, vecm mask) {
+VEC_INLINE vec depthwise_load(const float *at, const bool masked, vecm mask) { return masked ? vec_load_some(at, mask) : vec_load(at); }
+
+VEC_INLINE vec depthwise_bias(const fidk_depthwise *d, size_t channel, const bool masked, vecm mask) {
+    return d->bias ? depthwise_load(d->bias + channel, masked, mask) : vec_set(0);
+}
+
+VEC_INLINE const float *depthwise_weights(const fidk_depthwise *d, size_t channel) {
+    return d->weights + channel / FIDK_PANEL * d->panel + channel % FIDK_PANEL;
+}
+
+VEC_INLINE void depthwise_finish(const fidk_depthwise *d, size_t pixel, size_t channel, vec sum, const bool masked, vecm mask) {
+    size_t at = pixel * d->out_step + channel;
+    if (d->add) sum = vec_add(sum, depthwise_load(d->add + at, masked, mask));
+    sum = vec_min(vec_set(d->high), vec_max(vec_set(d->low), sum));
+    if (masked) vec_store_some(d->out + at, sum, mask);
+    else vec_store(d->out + at, sum);
+}
+
+/* ---- Position by position ---- */
+
+/* One pixel, `vectors` vectors of channels. */
+VEC_INLINE void depthwise_pixel(const fidk_depthwise *d, size_t pixel, size_t channel, const int vectors, const bool masked, vecm mask) {
     const float *in = d->in + pixel * d->in_step + channel;
-    const float *weights = d->weights + channel / FIDK_PANEL * d->panel + channel % FIDK_PANEL;
-    float *out = d->out + pixel * d->out_step + channel;
-    vec bias = vec_set(0), sum[DEPTHWISE_PIXELS];
-    if (d->bias) bias = masked ? vec_load_some(d->bias + channel, mask) : vec_load(d->bias + channel);
-    UNROLL_ALL for (int i = 0; i < count; i++) sum[i] = bias;
+    vec sum[DEPTHWISE_VECTORS];
+    UNROLL_ALL for (int v = 0; v < vectors; v++) sum[v] = depthwise_bias(d, channel + (size_t)v * VEC_LANES, masked, mask);
     for (size_t t = 0; t < d->taps; t++) {
-        vec weight = vec_load(weights + d->rows[t] * FIDK_PANEL); /* panels are padded: a whole vector is there */
         const float *at = in + d->offsets[t];
-        UNROLL_ALL for (int i = 0; i < count; i++) {
-            vec x = masked ? vec_load_some(at + (size_t)i * d->in_step, mask) : vec_load(at + (size_t)i * d->in_step);
-            sum[i] = vec_fma(x, weight, sum[i]);
+        size_t row = d->rows[t] * (size_t)FIDK_PANEL; /* panels are padded: a whole vector of weights is there */
+        UNROLL_ALL for (int v = 0; v < vectors; v++) {
+            vec weight = vec_load(depthwise_weights(d, channel + (size_t)v * VEC_LANES) + row);
+            sum[v] = vec_fma(depthwise_load(at + v * VEC_LANES, masked, mask), weight, sum[v]);
         }
     }
-    UNROLL_ALL for (int i = 0; i < count; i++) {
-        if (d->add) {
-            const float *add = d->add + (pixel + (size_t)i) * d->out_step + channel;
-            sum[i] = vec_add(sum[i], masked ? vec_load_some(add, mask) : vec_load(add));
-        }
-        sum[i] = vec_min(vec_set(d->high), vec_max(vec_set(d->low), sum[i]));
-        if (masked) vec_store_some(out + (size_t)i * d->out_step, sum[i], mask);
-        else vec_store(out + (size_t)i * d->out_step, sum[i]);
+    UNROLL_ALL for (int v = 0; v < vectors; v++) depthwise_finish(d, pixel, channel + (size_t)v * VEC_LANES, sum[v], masked, mask);
+}
+
+static void depthwise_any(const fidk_depthwise *d) {
+    for (size_t p = 0; p < d->pixels; p++) {
+        size_t c = 0;
+        for (; c + DEPTHWISE_VECTORS * VEC_LANES <= d->channels; c += DEPTHWISE_VECTORS * VEC_LANES)
+            depthwise_pixel(d, p, c, DEPTHWISE_VECTORS, false, vec_first(0));
+        for (; c + VEC_LANES <= d->channels; c += VEC_LANES) depthwise_pixel(d, p, c, 1, false, vec_first(0));
+        if (c < d->channels) depthwise_pixel(d, p, c, 1, true, vec_first(d->channels - c));
     }
 }
 
-VEC_INLINE void depthwise_channels(const fidk_depthwise *d, size_t channel, const bool masked, vecm mask) {
+/* ---- Unrolled lines ---- */
+
+/* `count` pixels of a kernel `width` positions wide: input vector j is position k of output (j - k) / stride. All constants. */
+VEC_INLINE void depthwise_block(const fidk_depthwise *d, size_t pixel, size_t channel, const int width, const int stride, const int count,
+                                const bool masked, vecm mask) {
+    const float *weights = depthwise_weights(d, channel);
+    vec bias = depthwise_bias(d, channel, masked, mask), sum[DEPTHWISE_PIXELS];
+    UNROLL_ALL for (int i = 0; i < count; i++) sum[i] = bias;
+    for (size_t t = 0; t < d->taps; t += (size_t)width) {
+        const float *in = d->in + pixel * d->in_step + channel + d->offsets[t];
+        vec weight[5];
+        UNROLL_ALL for (int k = 0; k < width; k++) weight[k] = vec_load(weights + (d->rows[t] + (size_t)k) * FIDK_PANEL);
+        UNROLL_ALL for (int j = 0; j < (count - 1) * stride + width; j++) {
+            vec x = depthwise_load(in, masked, mask);
+            in += d->tap_step;
+            UNROLL_ALL for (int k = 0; k < width; k++) {
+                const int from = j - k;
+                if (from >= 0 && from % stride == 0 && from / stride < count)
+                    sum[from / stride] = vec_fma(x, weight[k], sum[from / stride]);
+            }
+        }
+    }
+    UNROLL_ALL for (int i = 0; i < count; i++) depthwise_finish(d, pixel + (size_t)i, channel, sum[i], masked, mask);
+}
+
+VEC_INLINE void depthwise_lines(const fidk_depthwise *d, size_t channel, const int width, const int stride, const bool masked, vecm mask) {
     size_t pixel = 0;
     for (; pixel + DEPTHWISE_PIXELS <= d->pixels; pixel += DEPTHWISE_PIXELS)
-        depthwise_block(d, pixel, channel, DEPTHWISE_PIXELS, masked, mask);
-    for (; pixel + 2 <= d->pixels; pixel += 2) depthwise_block(d, pixel, channel, 2, masked, mask);
-    if (pixel < d->pixels) depthwise_block(d, pixel, channel, 1, masked, mask);
+        depthwise_block(d, pixel, channel, width, stride, DEPTHWISE_PIXELS, masked, mask);
+    for (; pixel + 3 <= d->pixels; pixel += 3) depthwise_block(d, pixel, channel, width, stride, 3, masked, mask);
+    for (; pixel < d->pixels; pixel++) depthwise_block(d, pixel, channel, width, stride, 1, masked, mask);
 }
 
+#define DEFINE_DEPTHWISE(width, stride)                                                                                \
+    static void depthwise_##width##_##stride(const fidk_depthwise *d) {                                                \
+        size_t c = 0;                                                                                                  \
+        for (; c + VEC_LANES <= d->channels; c += VEC_LANES) depthwise_lines(d, c, width, stride, false, vec_first(0)); \
+        if (c < d->channels) depthwise_lines(d, c, width, stride, true, vec_first(d->channels - c));                   \
+    }
+DEFINE_DEPTHWISE(3, 1)
+DEFINE_DEPTHWISE(3, 2)
+DEFINE_DEPTHWISE(5, 1)
+DEFINE_DEPTHWISE(5, 2)
+
 static void depthwise_tile(const fidk_depthwise *d) {
-    size_t channel = 0;
-    for (; channel + VEC_LANES <= d->channels; channel += VEC_LANES) depthwise_channels(d, channel, false, vec_first(0));
-    if (channel < d->channels) depthwise_channels(d, channel, true, vec_first(d->channels - channel));
+    bool lines = d->pixels > 2 && d->whole_lines && (d->in_step == d->tap_step || d->in_step == 2 * d->tap_step);
+    bool once = d->in_step == d->tap_step;
+    if (lines && d->whole_lines == 3) (once ? depthwise_3_1 : depthwise_3_2)(d);
+    else if (lines && d->whole_lines == 5) (once ? depthwise_5_1 : depthwise_5_2)(d);
+    else depthwise_any(d);
 }

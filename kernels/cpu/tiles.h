@@ -85,6 +85,8 @@ typedef struct fidk_depthwise {
     const int64_t *offsets; /* (taps), floats */
     const uint32_t *rows;   /* (taps), row of the weight panel */
     size_t taps;
+    size_t whole_lines;     /* n > 0: taps come in lines of n, tap_step floats apart, rows one after the other */
+    size_t tap_step;
     const float *weights;   /* weight (r, c) lies at weights[c / 16 * panel + r * 16 + c % 16] */
     size_t panel;
     const float *bias;      /* (channels), or NULL */
