@@ -1,4 +1,4 @@
-/* Sorting along a dimension: sort and topk. Both are stable. */
+/* Sorting along a dimension, always stable. */
 #include "kernels/ref/order.h"
 
 int64_t fidk_order_key(fid_dtype dtype, const void *data, int64_t index) {
@@ -37,12 +37,12 @@ void fidk_sort_ranked(fidk_ranked *items, fidk_ranked *spare, size_t count, bool
     }
 }
 
-/* One line along the sorted dimension: its length in, the first `keep` elements in order out. */
+/* One line along the sorted dimension. */
 typedef struct line {
     const fid_tensor *self, *values, *indices;
     int64_t self_at, values_at, indices_at; /* offsets of the line's first element */
     int64_t self_stride, values_stride, indices_stride;
-    int64_t length, keep;
+    int64_t length;
 } line;
 
 static void sort_line(const line *l, fidk_ranked *items, bool descending) {
@@ -52,7 +52,7 @@ static void sort_line(const line *l, fidk_ranked *items, bool descending) {
         items[i] = (fidk_ranked){fidk_order_key(dtype, l->self->data, l->self_at + i * l->self_stride), i};
     }
     fidk_sort_ranked(items, items + l->length, (size_t)l->length, descending);
-    for (int64_t i = 0; i < l->keep; i++) {
+    for (int64_t i = 0; i < l->length; i++) {
         int64_t from = l->self_at + items[i].index * l->self_stride;
         memcpy((uint8_t *)l->values->data + (size_t)(l->values_at + i * l->values_stride) * size,
                (const uint8_t *)l->self->data + (size_t)from * size, size);
@@ -62,7 +62,6 @@ static void sort_line(const line *l, fidk_ranked *items, bool descending) {
 
 static size_t line_length(const fid_tensor *self, size_t dim) { return self->rank ? (size_t)self->sizes[dim] : 1; }
 
-/* Sorts every line along `dim`; the outputs take as many as they have room for. */
 static fid_status sort_along(fid_call *call, int64_t dim_arg, bool descending) {
     const fid_tensor *self = fid_arg_tensor(call, 0), *values = fid_out_tensor(call, 0), *indices = fid_out_tensor(call, 1);
     size_t dim;
@@ -72,7 +71,7 @@ static fid_status sort_along(fid_call *call, int64_t dim_arg, bool descending) {
     if (fid_tensor_numel(values) == 0) return FID_OK;
     fidk_ranked *items = fid_call_scratch(call, 2 * length * sizeof *items);
     if (!items) return FID_OUT_OF_MEMORY;
-    line l = {.self = self, .values = values, .indices = indices, .length = (int64_t)length, .keep = 1};
+    line l = {.self = self, .values = values, .indices = indices, .length = (int64_t)length};
     int64_t sizes[FID_MAX_RANK];
     memcpy(sizes, self->sizes, self->rank * sizeof sizes[0]);
     if (self->rank) {
@@ -80,7 +79,6 @@ static fid_status sort_along(fid_call *call, int64_t dim_arg, bool descending) {
         l.self_stride = self->strides[dim];
         l.values_stride = values->strides[dim];
         l.indices_stride = indices->strides[dim];
-        l.keep = values->sizes[dim];
     }
     fidk_walk walk;
     fidk_walk_begin(&walk, sizes, self->rank);
@@ -98,7 +96,6 @@ static fid_status sort_along(fid_call *call, int64_t dim_arg, bool descending) {
 
 static fid_status run_sort(fid_call *call) { return sort_along(call, fid_arg_int(call, 1), fid_arg_bool(call, 2)); }
 static fid_status run_sort_stable(fid_call *call) { return sort_along(call, fid_arg_int(call, 2), fid_arg_bool(call, 3)); }
-static fid_status run_topk(fid_call *call) { return sort_along(call, fid_arg_int(call, 2), fid_arg_bool(call, 3)); }
 
 /* The longest dimension bounds the scratch of a line. */
 static size_t sort_bytes(const fid_call *call) {
@@ -110,4 +107,3 @@ static size_t sort_bytes(const fid_call *call) {
 
 const fid_kernel fid_ref_sort = {.run = run_sort, .scratch_bytes = sort_bytes};
 const fid_kernel fid_ref_sort_stable = {.run = run_sort_stable, .scratch_bytes = sort_bytes};
-const fid_kernel fid_ref_topk = {.run = run_topk, .scratch_bytes = sort_bytes};

@@ -273,6 +273,11 @@ def order(c):
     c.call("sort", c.tensor((2, 0)))
     c.call("topk", c.tensor((4,)), 0)
     c.call("topk", c.tensor(()), 1)
+    for size, k in ((40, 7), (40, 30), (200, 3), (300, 2), (100, 100), (70, 1), (17, 17)): # many equal elements: the same are chosen
+        for largest in (True, False):
+            c.call("topk", c.tensor((size,), torch.int8, 0, 6), k, 0, largest)
+    c.call("topk", c.tensor((3, 60), torch.uint8, 0, 9), 20, 1, True, False)
+    c.call("topk", torch.arange(64).to(torch.int16), 40)
     c.error("sort", c.tensor((2,)), 1)
     c.error("topk", c.tensor((4,)), 5)
     c.error("topk", c.tensor((4,)), -1)
