@@ -6,7 +6,7 @@
 
 /* Comparisons that all attempts together may take: below a tenth of a second. */
 #define BUDGET 40000000ull
-#define MAX_CHANGES 20000
+#define WALK_LENGTH 256
 
 /* A plan is done when it exceeds the bound by at most this part: hunting for single bytes wastes the user's time. */
 #define NEAR_ENOUGH 1024
@@ -21,8 +21,11 @@ typedef struct placer {
     uint32_t *order;       /* indices of blocks: which is placed first */
     uint32_t *best_order;
     uint64_t *best_offsets;
+    uint32_t *walk_order;  /* where the search stands: at times a little worse than the best */
+    uint64_t walk_excess;
     uint32_t *placed;      /* indices sorted by offset */
-    uint32_t *around;      /* positions in an order */
+    uint32_t *around;      /* positions in an order, or marks by index */
+    double *scores;        /* by index: how much a block wants to be next */
     cost best;
     uint64_t goal, steps;
     uint32_t random;
@@ -63,17 +66,20 @@ static void add_cost(const placer *p, const fidc_block *block, cost *inout_cost)
 
 static bool is_worse(cost a, cost b) { return a.total != b.total ? a.total > b.total : a.excess > b.excess; }
 
-/* Places all in p->order; keeps offsets and order unless they are worse than the best so far. Gives up as soon as they are. */
-static void attempt(placer *p) {
+/* Places all in p->order. Gives up when the excess exceeds `limit`; else the search goes on from here, and what is best so far is kept. */
+static void attempt(placer *p, uint64_t limit) {
     cost now = {0, 0};
     for (uint32_t i = 0; i < p->count; i++) {
         fidc_block *block = &p->blocks[p->order[i]];
         block->offset = best_fit(p, i, block);
         p->steps += i + 1;
         add_cost(p, block, &now);
-        if (is_worse(now, p->best)) return;
+        if (now.excess > limit) return;
         insert_placed(p, i, p->order[i]);
     }
+    memcpy(p->walk_order, p->order, p->count * sizeof *p->order);
+    p->walk_excess = now.excess;
+    if (is_worse(now, p->best)) return;
     p->best = now;
     for (uint32_t i = 0; i < p->count; i++) p->best_offsets[i] = p->blocks[i].offset;
     memcpy(p->best_order, p->order, p->count * sizeof *p->order);
@@ -122,73 +128,126 @@ static void try_orders(placer *p, fidc_block *sorted, fidc_block *space) {
         sort_blocks(sorted, space, p->count, by_id, by_id);
         sort_blocks(sorted, space, p->count, orders[k].first, orders[k].second);
         for (uint32_t i = 0; i < p->count; i++) p->order[i] = (uint32_t)sorted[i].offset;
-        attempt(p);
+        attempt(p, p->best.excess);
     }
 }
 
-/* ---- Small changes ---- */
+/* ---- Orders that grow from what is placed ---- */
 
 static uint32_t next_random(placer *p) {
     p->random = p->random * 1664525u + 1013904223u;
     return p->random >> 8;
 }
 
-static bool is_high(const placer *p, uint32_t position) {
-    uint32_t index = p->best_order[position];
-    return p->best_offsets[index] + p->blocks[index].size > p->goal;
+/* Between 1 - amount and 1 + amount. */
+static double near_one(placer *p, double amount) { return 1 + amount * ((double)next_random(p) / (1u << 23) - 1); }
+
+static uint32_t find_highest_score(const placer *p) {
+    uint32_t found = 0;
+    for (uint32_t i = 1; i < p->count; i++)
+        if (p->scores[i] > p->scores[found]) found = i;
+    return found;
 }
 
-/* Position in the best order of one of the blocks beyond the goal. */
+/* Large blocks first, but of blocks of about one size those that live beside a placed one: so chains of large blocks
+ * alternate between the two ends of memory. `noise` makes every call another order. */
+static void try_growing(placer *p, double noise) {
+    double favour = 1.5 * near_one(p, noise);
+    memset(p->around, 0, p->count * sizeof *p->around);
+    for (uint32_t i = 0; i < p->count; i++) p->scores[i] = (double)p->blocks[i].size * near_one(p, noise);
+    for (uint32_t i = 0; i < p->count; i++) {
+        uint32_t next = find_highest_score(p);
+        p->order[i] = next;
+        p->scores[next] = -1;
+        for (uint32_t k = 0; k < p->count; k++) {
+            if (p->scores[k] < 0 || p->around[k] || !overlap_in_time(&p->blocks[next], &p->blocks[k])) continue;
+            p->around[k] = 1;
+            p->scores[k] *= favour;
+        }
+    }
+    p->steps += 2 * (uint64_t)p->count * p->count;
+    attempt(p, p->best.excess);
+}
+
+/* ---- Small changes ---- */
+
+static bool is_high(const placer *p, uint32_t position) {
+    const fidc_block *block = &p->blocks[p->walk_order[position]];
+    return block->offset + block->size > p->goal;
+}
+
+/* Position of one of the blocks beyond the goal in the newest attempt. */
 static uint32_t find_high(placer *p) {
-    uint32_t start = next_random(p) % p->count, at = start;
-    while (!is_high(p, at)) at = at + 1 < p->count ? at + 1 : 0;
+    uint32_t at = next_random(p) % p->count;
+    for (uint32_t i = 0; i < p->count && !is_high(p, at); i++) at = at + 1 < p->count ? at + 1 : 0;
     return at;
 }
 
-/* Positions of the blocks that live beside `block`, or beside one of those; returns how many. */
+/* Positions of the blocks that live beside `block`, or beside some of those; returns how many. */
 static uint32_t find_around(placer *p, const fidc_block *block) {
     fidc_block span = *block;
     uint32_t count = 0;
-    for (uint32_t i = 0; i < p->count && next_random(p) % 8 == 0; i++) {
-        const fidc_block *other = &p->blocks[p->best_order[next_random(p) % p->count]];
+    for (uint32_t i = 0; i < p->count && next_random(p) % 16; i++) {
+        const fidc_block *other = &p->blocks[p->walk_order[next_random(p) % p->count]];
         if (!overlap_in_time(&span, other)) continue;
         if (other->first < span.first) span.first = other->first;
         if (other->last > span.last) span.last = other->last;
     }
     for (uint32_t i = 0; i < p->count; i++)
-        if (overlap_in_time(&span, &p->blocks[p->best_order[i]])) p->around[count++] = i;
+        if (overlap_in_time(&span, &p->blocks[p->walk_order[i]])) p->around[count++] = i;
     return count;
 }
 
 /* Of the blocks around a bad place, one chooses its place before another. */
 static void change_order(placer *p) {
-    uint32_t count = find_around(p, &p->blocks[p->best_order[find_high(p)]]);
+    uint32_t count = find_around(p, &p->blocks[p->walk_order[find_high(p)]]);
     uint32_t a = p->around[next_random(p) % count], b = p->around[next_random(p) % count];
     uint32_t from = a > b ? a : b, to = a > b ? b : a;
     p->steps += 4 * p->count;
-    memcpy(p->order, p->best_order, p->count * sizeof *p->order);
+    memcpy(p->order, p->walk_order, p->count * sizeof *p->order);
     memmove(&p->order[to + 1], &p->order[to], (from - to) * sizeof *p->order);
-    p->order[to] = p->best_order[from];
+    p->order[to] = p->walk_order[from];
+}
+
+static void return_to_best(placer *p) {
+    memcpy(p->walk_order, p->best_order, p->count * sizeof *p->order);
+    p->walk_excess = p->best.excess;
+}
+
+static bool is_done(const placer *p) { return p->count < 3 || !p->best.excess || p->steps > BUDGET; }
+
+/* A walk from the best order: changes are kept while they are not worse by more than a random part of `slack`. */
+static void walk(placer *p, double slack) {
+    return_to_best(p);
+    for (int i = 0; i < WALK_LENGTH && !is_done(p); i++) {
+        change_order(p);
+        attempt(p, p->walk_excess + (uint64_t)((double)p->walk_excess * slack * ((double)next_random(p) / (1u << 24))));
+        if (p->walk_excess > 2 * p->best.excess) return_to_best(p);
+    }
 }
 
 static void improve(placer *p) {
-    for (int i = 0; i < MAX_CHANGES && p->count > 2 && p->best.excess && p->steps < BUDGET; i++) {
-        change_order(p);
-        attempt(p);
+    static const double slacks[] = {0.05, 0.5, 0.2, 1.0};
+    if (!is_done(p)) try_growing(p, 0);
+    for (int i = 0; !is_done(p); i++) {
+        walk(p, slacks[i % 4]);
+        if (!is_done(p)) try_growing(p, 0.4);
     }
 }
 
 fid_status fidc_plan_place(fidc_program *program, fidc_block *blocks, uint32_t count, uint64_t bound, uint64_t *out_bytes) {
-    size_t each = 4 * sizeof(uint32_t) + sizeof(uint64_t) + 2 * sizeof(fidc_block), size = (count + 1) * each;
+    size_t each = 5 * sizeof(uint32_t) + sizeof(uint64_t) + sizeof(double) + 2 * sizeof(fidc_block), size = (count + 1) * each;
     uint8_t *memory = fid_allocate(program->allocator, size);
     if (!memory) return fid_fail(program->sink, FID_OUT_OF_MEMORY, "no memory to place %u tensors", count);
     fidc_block *sorted = (fidc_block *)(void *)memory, *space = sorted + count;
     placer p = {.blocks = blocks, .count = count, .best = {UINT64_MAX, UINT64_MAX}, .goal = bound + bound / NEAR_ENOUGH, .random = 1};
     p.best_offsets = (uint64_t *)(void *)(space + count);
-    p.order = (uint32_t *)(void *)(p.best_offsets + count);
+    p.scores = (double *)(void *)(p.best_offsets + count);
+    p.order = (uint32_t *)(void *)(p.scores + count);
     p.best_order = p.order + count;
     p.placed = p.best_order + count;
     p.around = p.placed + count;
+    p.walk_order = p.around + count;
     try_orders(&p, sorted, space);
     improve(&p);
     for (uint32_t i = 0; i < count; i++) blocks[i].offset = p.best_offsets[i];
