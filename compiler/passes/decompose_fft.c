@@ -113,7 +113,7 @@ static fid_status half_spectrum(fidc_rewriter *rw, bool known, const transform *
 /* Back to real numbers: the last dimension's length is that of the output. `conjugate` for the forward (Hermitian) transform. */
 static fid_status from_half_spectrum(fidc_rewriter *rw, bool known, const transform *t, bool conjugate) {
     fidc_value *x = as_complex(rw, fidc_rw_value(rw, 0));
-    if (!known || !t->count || !x) return fidc_rw_refuse(rw, "lengths and dimensions must be constant");
+    if (!known || !t->count || !x || fidc_rw_out(rw)->rank != x->rank) return fidc_rw_refuse(rw, "lengths and dimensions must be constant");
     size_t last = t->count - 1;
     int64_t length = fidc_size(fidc_rw_out(rw), (size_t)t->dims[last]);
     if (length < 0) return fidc_rw_refuse(rw, "the output's length must be constant");

@@ -19,6 +19,7 @@ enum { REDUCE_NONE = 0, REDUCE_MEAN = 1, REDUCE_SUM = 2 };
 /* A weight for each class, along dimension 1 (0 of a vector). */
 static fidc_value *along_classes(fidc_rewriter *rw, fidc_value *weight, const fidc_value *like) {
     const fidc_expr *sizes[FID_MAX_RANK];
+    if (!weight->rank) return weight;
     for (size_t d = 0; d < like->rank; d++) sizes[d] = fidc_expr_const(rw->program, 1);
     sizes[like->rank > 1 ? 1 : 0] = weight->sizes[0];
     return fidc_rw_view(rw, weight, sizes, like->rank);
@@ -26,7 +27,7 @@ static fidc_value *along_classes(fidc_rewriter *rw, fidc_value *weight, const fi
 
 /* (n, classes, d1, d2, ...) is viewed as images for the kernel of two dimensions. */
 static fidc_value *likelihood(fidc_rewriter *rw, fidc_value *x, fidc_value *target, fidc_arg weight, int64_t reduction, fidc_arg ignore) {
-    if (!x) return NULL;
+    if (!x || !x->rank || target->rank + 1u != (x->rank > 1 ? x->rank : 2u)) return NULL;
     fid_op_id op = x->rank <= 2 ? FID_OPID_nll_loss_forward : FID_OPID_nll_loss2d_forward;
     const fidc_expr *target_sizes[FID_MAX_RANK];
     size_t target_rank = target->rank;
@@ -96,6 +97,7 @@ static fid_status cross_entropy(fidc_rewriter *rw) {
     fidc_value *x = fidc_rw_value(rw, 0), *target = fidc_rw_value(rw, 1);
     int64_t reduction = fidc_rw_int(rw, 3, REDUCE_MEAN);
     double smoothing = fidc_rw_double(rw, 5, 0);
+    if (!x->rank) return fidc_rw_keep(rw);
     fidc_value *log_p = RW(rw, _log_softmax, fidc_v(x), fidc_i(x->rank > 1 ? 1 : 0), fidc_b(false));
     if (!log_p) return fidc_rw_become(rw, NULL);
     if (fid_dtype_is_float((fid_dtype)target->dtype)) {

@@ -80,6 +80,7 @@ static fid_status tile(fidc_rewriter *rw) {
     const fidc_arg *items = fidc_rw_items(rw, 1, &count);
     fidc_value *x = fidc_rw_value(rw, 0);
     size_t lead = x->rank > count ? x->rank - count : 0;
+    if (count > FID_MAX_RANK) return fidc_rw_refuse(rw, "more repeats than a tensor has dimensions");
     fidc_arg all[2 * FID_MAX_RANK];
     for (size_t i = 0; i < lead; i++) all[i] = fidc_i(1);
     for (size_t i = 0; i < count; i++) all[lead + i] = items[i];
@@ -90,7 +91,7 @@ static fid_status tile(fidc_rewriter *rw) {
 static fid_status repeat_interleave(fidc_rewriter *rw) {
     fidc_value *x = fidc_rw_value(rw, 0), *out = fidc_rw_out(rw);
     int64_t n = fidc_rw_int(rw, 1, -1);
-    if (n < 0) return fidc_rw_keep(rw);
+    if (n < 0 || (!x->rank && !fidc_rw_is_none(rw, 2))) return fidc_rw_keep(rw);
     if (fidc_rw_is_none(rw, 2)) x = fidc_rw_view(rw, x, (const fidc_expr *[]){fidc_expr_product(rw->program, x->sizes, x->rank)}, 1);
     if (!x || n == 1) return fidc_rw_become(rw, x);
     int64_t dim = fidc_rw_dim(rw, 2, 0, x->rank);
@@ -232,6 +233,7 @@ static fid_status take_along_dim(fidc_rewriter *rw) {
     }
     int64_t dim = fidc_rw_dim(rw, 2, 0, x->rank);
     const fidc_expr *sizes[FID_MAX_RANK];
+    if (!x->rank || out->rank != x->rank || index->rank != x->rank) return fidc_rw_keep(rw);
     memcpy(sizes, out->sizes, out->rank * sizeof *sizes);
     sizes[dim] = x->sizes[dim];
     x = fidc_rw_expand(rw, x, sizes, x->rank);
@@ -269,13 +271,13 @@ static fid_status chunk_cat(fidc_rewriter *rw) {
     for (size_t i = 0; i < count; i++) {
         fidc_value *x = fidc_value_of(&items[i]);
         int64_t dim = fidc_rw_dim(rw, 1, 0, x->rank), size = fidc_size(x, (size_t)dim), pads[2 * FID_MAX_RANK] = {0};
-        if (!fidc_sizes_static(x)) return fidc_rw_keep(rw);
+        if (!fidc_sizes_static(x) || !x->rank) return fidc_rw_keep(rw);
         int64_t each = (size + chunks - 1) / chunks;
         size_t from_end = x->rank - 1u - (size_t)dim;
         pads[2 * from_end + 1] = each * chunks - size;
         if (each * chunks > size) x = RW(rw, constant_pad_nd, fidc_v(x), fidc_ints(rw->program, pads, 2 * (from_end + 1)), fidc_i(0));
         if (!x) return fidc_rw_become(rw, NULL);
-        const fidc_expr *sizes[FID_MAX_RANK];
+        const fidc_expr *sizes[FID_MAX_RANK + 1];
         memcpy(sizes, x->sizes, (size_t)dim * sizeof *sizes);
         sizes[dim] = fidc_expr_const(rw->program, chunks);
         int64_t rest = each;
@@ -299,6 +301,7 @@ static fid_status nonzero_numpy(fidc_rewriter *rw) {
 /* index == [0, classes) along a new last dimension. */
 static fid_status one_hot(fidc_rewriter *rw) {
     fidc_value *x = fidc_rw_value(rw, 0), *out = fidc_rw_out(rw);
+    if (!out->rank) return fidc_rw_keep(rw);
     fidc_value *classes = RW(rw, arange_start_step, fidc_i(0), fidc_rw_expr(rw, out->sizes[out->rank - 1]), fidc_i(1), fidc_t(FID_INT64));
     fidc_value *column = fidc_rw_unsqueeze(rw, x, x->rank);
     fidc_value *equal = classes && column ? RW(rw, eq_Tensor, fidc_v(column), fidc_v(classes)) : NULL;

@@ -23,7 +23,7 @@ static fid_status become_convolution(fidc_rewriter *rw, const conv_args *c) {
 
 static conv_args conv_operands(const fidc_rewriter *rw) {
     conv_args c = {.input = fidc_rw_value(rw, 0), .weight = fidc_rw_value(rw, 1), .bias = fidc_rw_value(rw, 2)};
-    c.dims = c.weight->rank - 2u;
+    c.dims = c.weight->rank > 2 && c.weight->rank <= 5 ? c.weight->rank - 2u : 1;
     return c;
 }
 
@@ -55,7 +55,8 @@ static fid_status conv_named_padding(fidc_rewriter *rw) {
     int64_t pads[6] = {0};
     bool uneven = false;
     for (size_t d = 0; d < c.dims; d++) {
-        int64_t total = c.dilation[d] * (fidc_size(c.weight, d + 2) - 1);
+        int64_t kernel = fidc_size(c.weight, d + 2), total = c.dilation[d] * (kernel - 1);
+        if (kernel < 1) return fidc_rw_refuse(rw, "the kernel's size must be constant");
         c.padding[d] = total / 2;
         pads[2 * (c.dims - 1 - d) + 1] = total % 2;
         uneven = uneven || total % 2;

@@ -5,31 +5,14 @@
 
 static bool is_number(const fidc_rewriter *rw, uint32_t i) { return !fidc_rw_is_none(rw, i) && !fidc_rw_value(rw, i); }
 
-/* A number as a tensor of no dimensions, in the dtype that the operation computes in. */
-static fidc_value *number_tensor(fidc_rewriter *rw, fidc_arg number, const fidc_value *beside) {
-    fid_dtype dtype = fidc_promote_number((fid_dtype)(beside ? beside->dtype : FID_FLOAT32), number);
-    if (number.kind == FIDC_ARG_VALUE) return RW(rw, scalar_tensor, number, fidc_t(dtype));
-    double value = number.kind == FIDC_ARG_DOUBLE ? number.as.number : (double)number.as.integer;
-    return fidc_value_scalar(rw->graph, dtype, value);
-}
-
 /* op(tensor, number) has an overload of its own; op(number, tensor) gets a constant. */
 static fid_status with_number(fidc_rewriter *rw, fid_op_id scalar_op) {
-    if (is_number(rw, 1) && fidc_rw_value(rw, 0)) return fidc_rw_rename(rw, scalar_op);
-    if (!is_number(rw, 0) || !fidc_rw_value(rw, 1)) return fidc_rw_keep(rw);
-    rw->node->args[0] = fidc_v(number_tensor(rw, rw->node->args[0], fidc_rw_value(rw, 1)));
-    return rw->node->args[0].kind == FIDC_ARG_NONE ? FID_OUT_OF_MEMORY : FID_OK;
-}
-
-/* The same for operators that have no overload for a number. */
-static fid_status with_constant(fidc_rewriter *rw) {
-    for (uint32_t i = 0; i < 2; i++) {
-        if (!is_number(rw, i)) continue;
-        fidc_value *constant = number_tensor(rw, rw->node->args[i], fidc_rw_value(rw, 1 - i));
-        if (!constant) return FID_OUT_OF_MEMORY;
-        rw->node->args[i] = fidc_v(constant);
+    if (is_number(rw, 0)) {
+        fidc_value *constant = fidc_rw_number(rw, rw->node->args[0], fidc_rw_value(rw, 1));
+        if (!constant) return fidc_rw_refuse(rw, "the first operand is neither a tensor nor a number");
+        rw->node->args[0] = fidc_v(constant);
     }
-    return FID_OK;
+    return is_number(rw, 1) ? fidc_rw_rename(rw, scalar_op) : fidc_rw_keep(rw);
 }
 
 #define NUMBER_RULE(name)                                                                                              \
@@ -123,7 +106,7 @@ static const fidc_rule_row creation[] = {
 
 void fidc_rules_add_create(fidc_rules *rules) { fidc_rules_add(rules, creation, sizeof creation / sizeof creation[0]); }
 
-static const fidc_rule_row pointwise[] = {
+static const fidc_rule_row with_numbers[] = {
     {FID_OPID_add_Tensor, add_number},
     {FID_OPID_sub_Tensor, sub_number},
     {FID_OPID_rsub_Tensor, rsub_number},
@@ -142,12 +125,9 @@ static const fidc_rule_row pointwise[] = {
     {FID_OPID_bitwise_and_Tensor, bitwise_and_number},
     {FID_OPID_bitwise_or_Tensor, bitwise_or_number},
     {FID_OPID_bitwise_xor_Tensor, bitwise_xor_number},
-    {FID_OPID_maximum, with_constant},
-    {FID_OPID_minimum, with_constant},
-    {FID_OPID_atan2, with_constant},
-    {FID_OPID_logical_and, with_constant},
-    {FID_OPID_logical_or, with_constant},
-    {FID_OPID_logical_xor, with_constant},
+};
+
+static const fidc_rule_row synonyms[] = {
     {FID_OPID___and___Tensor, and_tensor},
     {FID_OPID___and___Scalar, and_number},
     {FID_OPID___or___Tensor, or_tensor},
@@ -160,4 +140,14 @@ static const fidc_rule_row pointwise[] = {
     {FID_OPID___rshift___Scalar, shift_right_number},
 };
 
-void fidc_rules_add_pointwise(fidc_rules *rules) { fidc_rules_add(rules, pointwise, sizeof pointwise / sizeof pointwise[0]); }
+bool fidc_takes_numbers(const fidc_program *program, const fid_op *op) {
+    for (size_t i = 0; i < sizeof with_numbers / sizeof with_numbers[0]; i++) {
+        if (op == &program->ops->ops[with_numbers[i].op]) return true;
+    }
+    return false;
+}
+
+void fidc_rules_add_pointwise(fidc_rules *rules) {
+    fidc_rules_add(rules, with_numbers, sizeof with_numbers / sizeof with_numbers[0]);
+    fidc_rules_add(rules, synonyms, sizeof synonyms / sizeof synonyms[0]);
+}

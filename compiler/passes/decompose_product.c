@@ -46,7 +46,7 @@ static fidc_value *rows_product(fidc_rewriter *rw, fidc_value *a, fidc_value *b)
 }
 
 static fidc_value *product(fidc_rewriter *rw, fidc_value *a, fidc_value *b) {
-    if (!a || !b) return NULL;
+    if (!a || !b || !a->rank || !b->rank) return NULL;
     if (a->rank == 1) return fidc_rw_squeeze(rw, product(rw, fidc_rw_unsqueeze(rw, a, 0), b), b->rank == 1 ? 0 : -2);
     if (b->rank == 1) return fidc_rw_squeeze(rw, product(rw, a, fidc_rw_unsqueeze(rw, b, 1)), -1);
     return b->rank == 2 ? rows_product(rw, a, b) : batched_product(rw, a, b);
@@ -65,6 +65,7 @@ static fid_status outer(fidc_rewriter *rw) {
 /* bilinear(a, b, w)[..., o] = sum_ij a[..., i] w[o, i, j] b[..., j]. */
 static fid_status bilinear(fidc_rewriter *rw) {
     fidc_value *a = fidc_rw_value(rw, 0), *b = fidc_rw_value(rw, 1), *w = fidc_rw_value(rw, 2), *bias = fidc_rw_value(rw, 3);
+    if (!a->rank || !b->rank || w->rank != 3) return fidc_rw_keep(rw);
     const fidc_expr *rows = fidc_expr_product(rw->program, a->sizes, a->rank - 1u);
     fidc_value *flat_a = fidc_rw_view(rw, a, (const fidc_expr *[]){rows, a->sizes[a->rank - 1]}, 2);
     fidc_value *flat_b = fidc_rw_view(rw, b, (const fidc_expr *[]){rows, fidc_expr_const(rw->program, 1), b->sizes[b->rank - 1]}, 3);
@@ -98,14 +99,16 @@ static bool read_labels(const char *text, size_t length, size_t rank, char *out)
     for (size_t i = 0; i < length; i++) {
         if (text[i] == ' ') continue;
         if (text[i] != '.') {
+            if (at == FID_MAX_RANK) return false;
             out[at++] = text[i];
             continue;
         }
+        if (at + rank - named > FID_MAX_RANK) return false; /* a second ellipsis */
         for (size_t hidden = rank - named; hidden > 0; hidden--) out[at++] = (char)(hidden); /* 1, 2, ...: no letters */
         i += 2;
     }
     out[at] = 0;
-    return true;
+    return at == rank || !dots; /* of the result, whose rank is the archive's, too */
 }
 
 /* A label twice in one operand is its diagonal. */
@@ -309,6 +312,7 @@ static fid_status einsum(fidc_rewriter *rw) {
 fidc_value *fidc_rw_linear(fidc_rewriter *rw, fidc_value *x, fidc_value *weight, fidc_value *bias) {
     if (!x || !weight) return NULL;
     if (x->rank == 1) return fidc_rw_squeeze(rw, fidc_rw_linear(rw, fidc_rw_unsqueeze(rw, x, 0), weight, bias), 0);
+    if (!x->rank || weight->rank != 2) return NULL;
     const fidc_expr *sizes[FID_MAX_RANK];
     memcpy(sizes, x->sizes, (x->rank - 1u) * sizeof *sizes);
     sizes[x->rank - 1] = weight->sizes[0];
@@ -332,6 +336,9 @@ static fidc_value *scaled(fidc_rewriter *rw, fidc_value *x, uint32_t factor_arg)
 /* beta * self + alpha * product */
 static fid_status added_product(fidc_rewriter *rw, fidc_value *sum) {
     sum = scaled(rw, sum, 4);
+    if (fidc_rw_double(rw, 3, 1) == 0) { /* NaN in self does not count then */
+        return fidc_rw_become(rw, fidc_rw_expand(rw, sum, fidc_rw_out(rw)->sizes, fidc_rw_out(rw)->rank));
+    }
     fidc_value *self = scaled(rw, fidc_rw_value(rw, 0), 3);
     if (!self || !sum) return fidc_rw_become(rw, NULL);
     return fidc_rw_become(rw, RW(rw, add_Tensor, fidc_v(self), fidc_v(sum)));
@@ -381,6 +388,7 @@ static fid_status tensordot(fidc_rewriter *rw) {
         size_t free_count = operands[side]->rank - count, at = side ? count : 0;
         for (size_t i = 0; i < count; i++) {
             summed[side][i] = fidc_wrap(summed[side][i], operands[side]->rank);
+            if (count > operands[side]->rank || used[side][summed[side][i]]) return fidc_rw_refuse(rw, "a dimension is summed twice");
             used[side][summed[side][i]] = true;
             order[side][side ? i : free_count + i] = summed[side][i];
         }

@@ -29,7 +29,7 @@ static fid_status each_view(fidc_rewriter *rw) {
     size_t count;
     const fidc_arg *items = fidc_rw_items(rw, 0, &count);
     fidc_value *values[64] = {NULL};
-    if (count > 64) return fidc_rw_refuse(rw, "more than 64 tensors");
+    if (count > 64 || count != rw->node->output_count) return fidc_rw_refuse(rw, "more than 64 tensors, or not one result each");
     for (size_t i = 0; i < count; i++) {
         fidc_value *out = rw->node->outputs[i];
         values[i] = fidc_rw_view(rw, fidc_value_of(&items[i]), out->sizes, out->rank);
@@ -107,11 +107,13 @@ static fid_status movedim(fidc_rewriter *rw) {
         return fidc_rw_refuse(rw, "dimensions that are not constant");
     }
     bool moved[FID_MAX_RANK] = {false};
+    if (!x->rank) return fidc_rw_become(rw, x);
     for (size_t i = 0; i < x->rank; i++) dims[i] = -1;
     for (size_t i = 0; i < count; i++) {
-        source[i] = fidc_wrap(source[i], x->rank);
-        dims[fidc_wrap(destination[i], x->rank)] = source[i];
-        moved[source[i]] = true;
+        int64_t from = fidc_wrap(source[i], x->rank), to = fidc_wrap(destination[i], x->rank);
+        if (count != other || moved[from] || dims[to] >= 0) return fidc_rw_refuse(rw, "each dimension can be moved once, to one place");
+        dims[to] = from;
+        moved[from] = true;
     }
     int64_t next = 0;
     for (size_t i = 0; i < x->rank; i++) {
@@ -141,7 +143,7 @@ static fid_status broadcast_tensors(fidc_rewriter *rw) {
     size_t count;
     const fidc_arg *items = fidc_rw_items(rw, 0, &count);
     fidc_value *values[64] = {NULL};
-    if (count > 64) return fidc_rw_refuse(rw, "more than 64 tensors");
+    if (count > 64 || count != rw->node->output_count) return fidc_rw_refuse(rw, "more than 64 tensors, or not one result each");
     for (size_t i = 0; i < count; i++) {
         fidc_value *out = rw->node->outputs[i];
         values[i] = fidc_rw_expand(rw, fidc_value_of(&items[i]), out->sizes, out->rank);
@@ -155,9 +157,10 @@ static fid_status meshgrid(fidc_rewriter *rw) {
     const fidc_arg *items = fidc_rw_items(rw, 0, &count);
     bool swapped = strcmp(fidc_rw_string(rw, 1, "ij"), "xy") == 0 && count >= 2;
     fidc_value *values[FID_MAX_RANK] = {NULL};
-    if (count > FID_MAX_RANK) return fidc_rw_refuse(rw, "more tensors than a tensor has dimensions");
+    if (count > FID_MAX_RANK || count != rw->node->output_count) return fidc_rw_refuse(rw, "more tensors than a tensor has dimensions");
     for (size_t i = 0; i < count; i++) {
         fidc_value *out = rw->node->outputs[i];
+        if (out->rank != count) return fidc_rw_refuse(rw, "a grid has a dimension for each tensor");
         const fidc_expr *sizes[FID_MAX_RANK];
         size_t along = swapped && i < 2 ? 1 - i : i;
         for (size_t d = 0; d < count; d++) sizes[d] = d == along ? out->sizes[d] : fidc_expr_const(rw->program, 1);
@@ -197,6 +200,9 @@ static fid_status split_along(fidc_rewriter *rw, int64_t dim) {
     fidc_value *x = fidc_rw_value(rw, 0);
     fidc_node *node = rw->node;
     if (node->output_count == 1) return fidc_rw_become(rw, x);
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        if (!x->rank || node->outputs[i]->rank != x->rank) return fidc_rw_refuse(rw, "a part has another rank than the whole");
+    }
     fidc_arg *sizes = fidc_allocate(rw->program, node->output_count * sizeof *sizes);
     if (!sizes) return FID_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < node->output_count; i++) sizes[i] = fidc_rw_expr(rw, node->outputs[i]->sizes[dim]);
@@ -208,7 +214,7 @@ static fid_status split_along(fidc_rewriter *rw, int64_t dim) {
 
 static fid_status split_dim_2(fidc_rewriter *rw) { return split_along(rw, fidc_rw_dim(rw, 2, 0, fidc_rw_value(rw, 0)->rank)); }
 static fid_status vsplit(fidc_rewriter *rw) { return split_along(rw, 0); }
-static fid_status dsplit(fidc_rewriter *rw) { return split_along(rw, 2); }
+static fid_status dsplit(fidc_rewriter *rw) { return split_along(rw, fidc_wrap(2, fidc_rw_value(rw, 0)->rank)); }
 static fid_status hsplit(fidc_rewriter *rw) { return split_along(rw, fidc_rw_value(rw, 0)->rank == 1 ? 0 : 1); }
 
 static fid_status unbind(fidc_rewriter *rw) {

@@ -228,7 +228,9 @@ static fid_status functionalize_view(fidc_rewriter *rw, fidc_rule rule, alias *v
     bool fresh = viewed && !viewed->contiguous && copies_when_strided(node);
     if (fresh && fidc_is(node, FID_OPID_contiguous)) return fidc_rw_become(rw, RW(rw, clone, node->args[0]));
     fidc_value *content = fidc_value_of(&node->args[0]);
-    FID_TRY(rule(rw));
+    bool fits;
+    FID_TRY(fidc_rw_check(rw, false, &fits));
+    if (fits) FID_TRY(rule(rw));
     if (!rw->changed || !viewed) return FID_OK;
     fidc_value *out = node->outputs[0];
     if (fidc_resolve(out) == content) { /* nothing to do: another name of the same value */
@@ -249,7 +251,7 @@ static fid_status functionalize_node(fidc_rewriter *rw, const fidc_rules *views,
         if (!named) return FID_OUT_OF_MEMORY;
     }
     if (track) FID_TRY(refresh_args(rw, node->args, node->arg_count));
-    if (node->in_place && !named) {
+    if (node->in_place && (!named || !node->output_count)) {
         return fid_fail(rw->program->sink, FID_INVALID_PROGRAM, "%s is in place without a tensor", fidc_where(node));
     }
     if (node->in_place) return functionalize_write(rw, named);

@@ -182,6 +182,7 @@ static fid_status affine_grid(fidc_rewriter *rw) {
     size_t rank;
     if (!fidc_rw_ints(rw, 1, size, &rank) || rank != 4) return fidc_rw_keep(rw);
     bool corners = fidc_rw_bool(rw, 2, false);
+    if (size[2] < 1 || size[3] < 1 || size[2] > 1 << 20 || size[3] > 1 << 20) return fidc_rw_keep(rw);
     size_t count = (size_t)(size[2] * size[3]);
     float *points = fid_arena_allocate_array(&rw->program->arena, count * 3, sizeof *points);
     if (!points) return FID_OUT_OF_MEMORY;

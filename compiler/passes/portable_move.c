@@ -125,6 +125,7 @@ static fid_status constant_pad(fidc_rewriter *rw) {
     if (!cuts) return fidc_rw_keep(rw);
     for (size_t i = 0; i < count; i += 2) {
         int64_t dim = x->rank - 1 - (int64_t)(i / 2);
+        if (dim < 0) return fidc_rw_keep(rw);
         fidc_arg start = fidc_i(pads[i] < 0 ? -pads[i] : 0), end = pads[i + 1] < 0 ? fidc_i(pads[i + 1]) : fidc_none();
         if (pads[i] < 0 || pads[i + 1] < 0) x = fidc_rw_slice(rw, x, dim, start, end);
         if (!x) return fidc_rw_become(rw, NULL);
@@ -139,7 +140,7 @@ static fid_status diagonal_scatter(fidc_rewriter *rw) {
     fidc_value *x = fidc_rw_value(rw, 0), *source = fidc_rw_value(rw, 1);
     int64_t offset = fidc_rw_int(rw, 2, 0), a = fidc_rw_dim(rw, 3, 0, x->rank), b = fidc_rw_dim(rw, 4, 1, x->rank);
     int64_t rows = fidc_size(x, (size_t)a), columns = fidc_size(x, (size_t)b), length = fidc_size(source, source->rank - 1u);
-    if (rows < 0 || columns < 0 || length < 0) return fidc_rw_keep(rw);
+    if (rows < 0 || columns < 0 || length < 0 || a == b) return fidc_rw_keep(rw);
     fidc_value *i = RW(rw, arange_start_step, fidc_i(0), fidc_i(length), fidc_i(1), fidc_t(FID_INT64)), *j = i;
     if (i && offset < 0) i = RW(rw, add_Scalar, fidc_v(i), fidc_i(-offset));
     if (j && offset > 0) j = RW(rw, add_Scalar, fidc_v(j), fidc_i(offset));

@@ -211,10 +211,12 @@ static fid_status hypot_rule(fidc_rewriter *rw) {
     return fidc_rw_become(rw, op1(rw, FID_OPID_sqrt, add(rw, mul(rw, a, a), mul(rw, b, b))));
 }
 
-/* max + log(1 + exp(-|a - b|)) */
+/* max + log(1 + exp(-|a - b|)); equal infinities have no gap, which their difference would not tell */
 static fid_status logaddexp(fidc_rewriter *rw) {
-    fidc_value *a = fidc_rw_value(rw, 0), *b = fidc_rw_value(rw, 1);
-    fidc_value *gap = op1(rw, FID_OPID_neg, op1(rw, FID_OPID_abs, sub(rw, a, b)));
+    fid_dtype dtype = (fid_dtype)fidc_rw_out(rw)->dtype;
+    fidc_value *a = fidc_rw_cast(rw, fidc_rw_value(rw, 0), dtype), *b = fidc_rw_cast(rw, fidc_rw_value(rw, 1), dtype);
+    fidc_value *apart = where(rw, op2(rw, FID_OPID_eq_Tensor, a, b), scalar(rw, dtype, fidc_d(0)), sub(rw, a, b));
+    fidc_value *gap = op1(rw, FID_OPID_neg, op1(rw, FID_OPID_abs, apart));
     fidc_value *tail = op1(rw, FID_OPID_log1p, op1(rw, FID_OPID_exp, gap));
     return fidc_rw_become(rw, add(rw, op2(rw, FID_OPID_maximum, a, b), tail));
 }

@@ -72,6 +72,12 @@ static fid_status count_nonzero(fidc_rewriter *rw) {
     return fidc_rw_become(rw, summed(rw, counted, as_dims(rw, 1), fidc_b(false), FID_INT64));
 }
 
+/* Of a single number: itself. */
+static fid_status cumsum(fidc_rewriter *rw) {
+    fidc_value *x = fidc_rw_value(rw, 0);
+    return x->rank ? fidc_rw_keep(rw) : fidc_rw_become(rw, fidc_rw_cast(rw, x, (fid_dtype)fidc_rw_out(rw)->dtype));
+}
+
 /* ---- Extremes ---- */
 
 static fid_status aminmax(fidc_rewriter *rw) {
@@ -186,6 +192,7 @@ static fid_status mse_loss(fidc_rewriter *rw) {
 
 static const fidc_rule_row rows[] = {
     {FID_OPID_sum, sum_all},
+    {FID_OPID_cumsum, cumsum},
     {FID_OPID_nansum, nansum},
     {FID_OPID_sum_to_size, sum_to_size},
     {FID_OPID_all, all},

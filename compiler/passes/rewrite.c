@@ -12,12 +12,125 @@ fidc_rule fidc_rules_find(const fidc_rules *rules, const fidc_program *program, 
     return index >= 0 && index < FID_OP_COUNT ? rules->by_op[index] : NULL; /* rows of a user's own have no rules */
 }
 
+/* ---- What rules may rely on ----
+ *
+ * A program from an archive is anybody's text. Before a rule looks at a node: the results are as many and of the kinds that the
+ * schema says, every required tensor is one, and the row's shape function has accepted the arguments and agrees on ranks and dtypes.
+ * Rules of rows without a shape function check ranks and counts themselves. */
+
+static bool results_fit(const fidc_node *node) {
+    fid_schema_cursor cursor = fid_schema_begin(node->op->schema);
+    fid_schema_arg result;
+    uint32_t at = 0;
+    bool list = false;
+    for (; fid_schema_next_result(&cursor, &result); at++) {
+        list = list || result.list;
+        if (list) continue;
+        if (at >= node->output_count) return false;
+        bool tensor = node->outputs[at]->type == FIDC_TENSOR;
+        if (tensor != (result.type == FID_SCHEMA_TENSOR)) return false;
+    }
+    for (uint32_t i = 0; list && i < node->output_count; i++) {
+        if (node->outputs[i]->type != FIDC_TENSOR) return false;
+    }
+    return list ? node->output_count > 0 : node->output_count == at;
+}
+
+static bool arg_is_unknown(const fidc_arg *arg) {
+    const fidc_value *value = fidc_value_of(arg);
+    for (uint32_t i = 0; arg->kind == FIDC_ARG_LIST && i < arg->as.list.count; i++) {
+        if (arg_is_unknown(&arg->as.list.items[i])) return true;
+    }
+    for (size_t d = 0; value && value->type == FIDC_TENSOR && d < value->rank; d++) {
+        if (!fidc_expr_is_const(value->sizes[d])) return true;
+    }
+    return value && value->type != FIDC_TENSOR;
+}
+
+static bool has_unknown_sizes(const fidc_node *node) {
+    for (uint32_t i = 0; i < node->arg_count; i++) {
+        if (arg_is_unknown(&node->args[i])) return true;
+    }
+    return false;
+}
+
+static fid_status infer_quietly(fidc_node *node, fid_meta *metas) {
+    static const fid_sink deaf = {0};
+    fidc_program *program = node->graph->program;
+    const fid_sink *sink = program->sink;
+    if (has_unknown_sizes(node)) program->sink = &deaf;
+    fid_status status = fidc_infer_at(node, FIDC_AT_HINT, metas, node->output_count);
+    program->sink = sink;
+    return status;
+}
+
+/* *out_fits false: sizes that only running tells do not go together at their hints, so the rule leaves the node alone. */
+static fid_status check_shapes(fidc_node *node, bool *out_fits) {
+    fidc_program *program = node->graph->program;
+    *out_fits = true;
+    if (!node->op->shape || !node->output_count) return FID_OK;
+    size_t bytes = node->output_count * sizeof(fid_meta);
+    fid_meta *metas = fid_allocate(program->allocator, bytes);
+    if (!metas) return fid_fail(program->sink, FID_OUT_OF_MEMORY, "no memory for %u shapes", node->output_count);
+    memset(metas, 0, bytes);
+    fid_status status = infer_quietly(node, metas);
+    for (uint32_t i = 0; status == FID_OK && i < node->output_count && *out_fits; i++) {
+        *out_fits = node->outputs[i]->rank == metas[i].rank && node->outputs[i]->dtype == metas[i].dtype;
+    }
+    fid_free(program->allocator, metas, bytes);
+    if (status != FID_OK) *out_fits = false;
+    return status == FID_OK || has_unknown_sizes(node) ? FID_OK : status;
+}
+
+static bool is_wrapped(const fid_schema_arg *schema, const fidc_arg *arg) {
+    const fidc_value *value = fidc_value_of(arg);
+    if (schema->type != FID_SCHEMA_TENSOR || schema->list || arg->kind == FIDC_ARG_NONE) return false;
+    return !value || value->type != FIDC_TENSOR;
+}
+
+static const fidc_value *any_tensor(const fidc_node *node) {
+    for (uint32_t i = 0; i < node->arg_count; i++) {
+        const fidc_value *value = fidc_value_of(&node->args[i]);
+        if (value && value->type == FIDC_TENSOR) return value;
+    }
+    return NULL;
+}
+
+/* PyTorch wraps a number in the place of a tensor: here it becomes one, in the dtype that the operation computes in. */
+static fid_status wrap_numbers(fidc_rewriter *rw) {
+    fid_schema_cursor cursor = fid_schema_begin(rw->node->op->schema);
+    fid_schema_arg schema;
+    for (uint32_t i = 0; fid_schema_next_arg(&cursor, &schema) && i < rw->node->arg_count; i++) {
+        if (!is_wrapped(&schema, &rw->node->args[i])) continue;
+        fidc_value *tensor = fidc_rw_number(rw, rw->node->args[i], any_tensor(rw->node));
+        if (!tensor) return fid_fail(rw->program->sink, FID_INVALID_PROGRAM, "%s: argument %u must be a tensor", fidc_where(rw->node), i);
+        rw->node->args[i] = fidc_v(tensor);
+    }
+    return FID_OK;
+}
+
+fid_status fidc_rw_check(fidc_rewriter *rw, bool keep_numbers, bool *out_fits) {
+    if (!results_fit(rw->node)) {
+        return fid_fail(rw->program->sink, FID_INVALID_PROGRAM, "%s has other results than its schema %s says", fidc_where(rw->node),
+                        rw->node->op->schema);
+    }
+    *out_fits = true;
+    if (keep_numbers) return FID_OK;
+    FID_TRY(wrap_numbers(rw));
+    return check_shapes(rw->node, out_fits);
+}
+
+/* ---- Applying rules ---- */
+
 /* Leaves in *inout_node where to go on: the first new node if there is one, so that rules apply to what rules make. */
 static fid_status apply_rule(fidc_rule rule, fidc_graph *graph, fidc_target target, fidc_node **inout_node) {
     fidc_node *node = *inout_node, *previous = node->previous;
     fidc_rewriter rw = {.program = graph->program, .graph = graph, .node = node, .target = target};
     fidc_node *next = node->next;
-    FID_TRY(rule(&rw));
+    bool fits = false;
+    if (rule) FID_TRY(fidc_rw_check(&rw, fidc_takes_numbers(graph->program, node->op), &fits));
+    else FID_TRY(wrap_numbers(&rw));
+    if (fits) FID_TRY(rule(&rw));
     if (!rw.changed) *inout_node = next;
     else *inout_node = previous ? previous->next : graph->first;
     return FID_OK;
@@ -27,8 +140,8 @@ fid_status fidc_rules_apply(const fidc_rules *rules, fidc_graph *graph, fidc_tar
     for (fidc_node *node = graph->first; node;) {
         for (uint32_t i = 0; i < node->graph_count; i++) FID_TRY(fidc_rules_apply(rules, node->graphs[i], target));
         fidc_rule rule = fidc_rules_find(rules, graph->program, node->op);
-        if (rule) FID_TRY(apply_rule(rule, graph, target, &node));
-        else node = node->next;
+        if (node->graph_count) node = node->next;
+        else FID_TRY(apply_rule(rule, graph, target, &node));
     }
     fidc_graph_clean(graph);
     return FID_OK;
@@ -180,7 +293,12 @@ bool fidc_rw_ints_spread(const fidc_rewriter *rw, uint32_t i, size_t count, int6
     return true;
 }
 
-int64_t fidc_wrap(int64_t dim, size_t rank) { return dim < 0 ? dim + (int64_t)(rank ? rank : 1) : dim; }
+/* Out of range it gives the nearest dimension: a rule then reads no foreign memory, and its result does not fit the old one. */
+int64_t fidc_wrap(int64_t dim, size_t rank) {
+    int64_t count = (int64_t)(rank ? rank : 1);
+    if (dim < 0) dim = dim < -count ? 0 : dim + count;
+    return dim < count ? dim : count - 1;
+}
 
 int64_t fidc_rw_dim(const fidc_rewriter *rw, uint32_t i, int64_t otherwise, size_t rank) {
     return fidc_wrap(fidc_rw_int(rw, i, otherwise), rank);
@@ -249,6 +367,16 @@ fidc_value *fidc_rw_full(fidc_rewriter *rw, const fidc_expr *const *sizes, size_
 fidc_value *fidc_rw_cat(fidc_rewriter *rw, fidc_value *const *values, size_t count, int64_t dim) {
     if (count == 1) return values[0];
     return RW(rw, cat, fidc_values(rw->program, values, count), fidc_i(dim));
+}
+
+fidc_value *fidc_rw_number(fidc_rewriter *rw, fidc_arg number, const fidc_value *beside) {
+    const fidc_value *value = fidc_value_of(&number);
+    bool known = number.kind == FIDC_ARG_INT || number.kind == FIDC_ARG_DOUBLE || number.kind == FIDC_ARG_BOOL;
+    if (!known && !(value && value->type != FIDC_TENSOR && value->type != FIDC_NOTHING)) return NULL;
+    fid_dtype alone = number.kind == FIDC_ARG_INT ? FID_INT64 : number.kind == FIDC_ARG_BOOL ? FID_BOOL : FID_FLOAT32;
+    fid_dtype dtype = fidc_promote_number(beside ? (fid_dtype)beside->dtype : alone, number);
+    if (value) return RW(rw, scalar_tensor, number, fidc_t(dtype));
+    return fidc_value_scalar(rw->graph, dtype, number.kind == FIDC_ARG_DOUBLE ? number.as.number : (double)number.as.integer);
 }
 
 static bool is_fractional(fidc_arg number) {

@@ -60,9 +60,9 @@ bool fidc_rw_ints(const fidc_rewriter *rw, uint32_t i, int64_t *items, size_t *o
 bool fidc_rw_ints_spread(const fidc_rewriter *rw, uint32_t i, size_t count, int64_t otherwise, int64_t *items);
 /* Items of a list; a single argument is a list of one. */
 const fidc_arg *fidc_rw_items(const fidc_rewriter *rw, uint32_t i, size_t *out_count);
-/* A dimension argument wrapped to [0, rank). */
+/* A dimension argument wrapped to [0, max(rank, 1)). */
 int64_t fidc_rw_dim(const fidc_rewriter *rw, uint32_t i, int64_t otherwise, size_t rank);
-int64_t fidc_wrap(int64_t dim, size_t rank);
+int64_t fidc_wrap(int64_t dim, size_t rank); /* always within [0, max(rank, 1)) */
 fidc_value *fidc_rw_out(const fidc_rewriter *rw);                          /* output 0 */
 
 /* ---- Sizes that may be symbolic ---- */
@@ -93,6 +93,13 @@ fidc_value *fidc_rw_cat(fidc_rewriter *rw, fidc_value *const *values, size_t cou
 /* torch.matmul by mm and bmm; linear by addmm and mm. */
 fidc_value *fidc_rw_matmul(fidc_rewriter *rw, fidc_value *a, fidc_value *b);
 fidc_value *fidc_rw_linear(fidc_rewriter *rw, fidc_value *x, fidc_value *weight, fidc_value *bias);
+
+/* A number as a tensor of no dimensions, in the dtype that an operation with `beside` (may be NULL) computes in. NULL if it is none. */
+fidc_value *fidc_rw_number(fidc_rewriter *rw, fidc_arg number, const fidc_value *beside);
+/* Makes sure of what rules rely on (see rewrite.c). `keep_numbers`: the rule takes numbers in the place of tensors itself. */
+fid_status fidc_rw_check(fidc_rewriter *rw, bool keep_numbers, bool *out_fits);
+/* Binary operators whose rule turns a number operand into the overload for numbers. */
+bool fidc_takes_numbers(const fidc_program *program, const fid_op *op);
 
 /* Dtype of a tensor's result with a Python number: integers do not change it, a float makes integers float32. */
 fid_dtype fidc_promote_number(fid_dtype dtype, fidc_arg number);
