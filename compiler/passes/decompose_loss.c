@@ -27,7 +27,7 @@ static fidc_value *along_classes(fidc_rewriter *rw, fidc_value *weight, const fi
 
 /* (n, classes, d1, d2, ...) is viewed as images for the kernel of two dimensions. */
 static fidc_value *likelihood(fidc_rewriter *rw, fidc_value *x, fidc_value *target, fidc_arg weight, int64_t reduction, fidc_arg ignore) {
-    if (!x || !x->rank || target->rank + 1u != (x->rank > 1 ? x->rank : 2u)) return NULL;
+    if (!x || !x->rank || (x->rank > 1 && target->rank + 1u != x->rank)) return NULL;
     fid_op_id op = x->rank <= 2 ? FID_OPID_nll_loss_forward : FID_OPID_nll_loss2d_forward;
     const fidc_expr *target_sizes[FID_MAX_RANK];
     size_t target_rank = target->rank;

@@ -215,10 +215,13 @@ static fid_status batch_norm(fidc_rewriter *rw) {
 
 /* With the statistics it used, which are none in inference. */
 static fid_status native_batch_norm(fidc_rewriter *rw) {
-    if (fidc_rw_bool(rw, 5, false) || !fidc_rw_value(rw, 3) || !fidc_rw_value(rw, 4)) return batch_norm(rw);
+    bool stats = fidc_rw_value(rw, 3) && fidc_rw_value(rw, 4);
+    if (fidc_rw_bool(rw, 5, false) && stats) return batch_norm(rw);
     fidc_arg args[] = {fidc_rw_arg(rw, 0), fidc_rw_arg(rw, 1), fidc_rw_arg(rw, 2), fidc_rw_arg(rw, 3), fidc_rw_arg(rw, 4), fidc_rw_arg(rw, 6),
                        fidc_rw_arg(rw, 7)};
-    fidc_node *norm = fidc_rw_emit_node(rw, FID_OPID__native_batch_norm_legit_no_training, args, 7, 0);
+    fidc_arg own[] = {args[0], args[1], args[2], fidc_b(true), args[5], args[6]};
+    fidc_node *norm = stats ? fidc_rw_emit_node(rw, FID_OPID__native_batch_norm_legit_no_training, args, 7, 0)
+                            : fidc_rw_emit_node(rw, FID_OPID__native_batch_norm_legit_no_stats, own, 6, 0);
     return norm ? fidc_rw_become_all(rw, norm->outputs, norm->output_count) : fidc_rw_become(rw, NULL);
 }
 
