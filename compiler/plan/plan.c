@@ -87,7 +87,10 @@ static void fill_plan(const fidc_planner *planner, fidc_plan *plan) {
 }
 
 static fid_status plan_all(fidc_planner *planner, fidc_plan *plan) {
+    fidc_program *program = planner->graph->program;
     FID_TRY(fidc_plan_lifetimes(planner));
+    planner->live = fidc_allocate(program, ((size_t)planner->end + 1) * sizeof *planner->live);
+    if (!planner->live) return fid_fail(program->sink, FID_OUT_OF_MEMORY, "no memory to plan %s", planner->graph->name);
     fidc_plan_aliases(planner);
     FID_TRY(find_bound(planner, false, &plan->bound_bytes));
     FID_TRY(place_others(planner, plan, place_permanent(planner, plan)));

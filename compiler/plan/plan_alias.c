@@ -1,9 +1,10 @@
 /* Who shares memory with whom.
  *
- * Three ways to spare a copy, tried for each node in order of execution:
+ * Ways to spare a copy, tried for each node in order of execution:
  * - a view whose elements already lie in the right order somewhere in its input's memory;
  * - a new state computed straight into the state's memory, when nobody reads the old one any more;
- * - a pointwise result over an input that dies with the node.
+ * - a pointwise result over an input that dies with the node;
+ * - a concatenation whose parts are computed in place (plan_concat.c).
  * Nothing that is written may lie over memory that is still read, and what leaves the method never shows the memory of an
  * input, a constant or a state. */
 #include "compiler/plan/plan_internal.h"
@@ -299,7 +300,8 @@ static bool write_in_place(fidc_planner *planner, const fidc_node *node, uint32_
 static void join_node(fidc_planner *planner, const fidc_node *node, uint32_t moment) {
     const fidc_value *in = node->op->kind == FID_OP_VIEW && node->arg_count ? fidc_value_of(&node->args[0]) : NULL;
     if (in && (elide_views(planner, node, in) || bind_view(planner, node, in))) return;
-    if (!write_state(planner, node, moment)) write_in_place(planner, node, moment);
+    if (write_state(planner, node, moment) || write_in_place(planner, node, moment)) return;
+    fidc_plan_concat(planner, node, moment);
 }
 
 /* ---- Sub-graphs --------------------------------------------------------------------------------------------------------------------- */

@@ -30,6 +30,7 @@ typedef struct fidc_planner {
     uint32_t count;
     const fidc_value **state_of; /* by index: the state that the value replaces at the end, or NULL */
     uint32_t end;          /* last moment */
+    uint64_t *live;        /* space for a number a moment */
 } fidc_planner;
 
 /* A stretch of memory that must lie somewhere. */
@@ -44,6 +45,8 @@ typedef struct fidc_block {
 fid_status fidc_plan_lifetimes(fidc_planner *planner);
 /* Joins values into groups: views without a copy, results in place. (plan_alias.c) */
 void fidc_plan_aliases(fidc_planner *planner);
+/* Puts the parts of a concatenation where they belong in the whole, if that is possible and pays. (plan_concat.c) */
+bool fidc_plan_concat(fidc_planner *planner, const fidc_node *node, uint32_t moment);
 /* Gives every block an offset; returns the bytes needed. `bound`: looking ends near it. (plan_place.c) */
 fid_status fidc_plan_place(fidc_program *program, fidc_block *blocks, uint32_t count, uint64_t bound, uint64_t *out_bytes);
 

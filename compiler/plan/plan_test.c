@@ -62,9 +62,20 @@ static void mean_transposed(machine *m, const fidc_value *in, const fidc_value *
     for (size_t i = 0; i < rows * columns; i++) m->meaning[out->id][i % columns * rows + i / columns] = m->meaning[in->id][i];
 }
 
+/* Rows of the parts, one after the other. */
+static void mean_joined(machine *m, const fidc_node *node) {
+    uint32_t *to = m->meaning[node->outputs[0]->id];
+    for (uint32_t i = 0; i < node->args[0].as.list.count; i++) {
+        const fidc_value *part = fidc_value_of(&node->args[0].as.list.items[i]);
+        memcpy(to, m->meaning[part->id], numel(part) * sizeof *to);
+        to += numel(part);
+    }
+}
+
 static void mean_output(machine *m, const fidc_node *node, uint32_t output) {
     const fidc_value *out = node->outputs[output], *in = fidc_value_of(&node->args[0]);
-    if (node->op->kind != FID_OP_VIEW) set_labels(m, out);
+    if (fidc_is(node, FID_OPID_cat)) mean_joined(m, node);
+    else if (node->op->kind != FID_OP_VIEW) set_labels(m, out);
     else if (fidc_is(node, FID_OPID_permute_copy)) mean_transposed(m, in, out);
     else memcpy(m->meaning[out->id], m->meaning[in->id] + start_of(node, output), numel(out) * sizeof(uint32_t));
 }
@@ -151,6 +162,14 @@ static void keep(pool *p, fidc_value *value) {
     if (p->count < 300) p->items[p->count++] = value;
 }
 
+static fidc_value *pick_wide(const pool *p, int64_t columns) {
+    for (int i = 0; i < 20; i++) {
+        fidc_value *value = p->items[random_below(p->count)];
+        if (value->rank == 2 && fidc_size(value, 1) == columns) return value;
+    }
+    return NULL;
+}
+
 static fidc_value *pick(const pool *p) { return p->items[p->count - 1 - random_below(p->count < 12 ? p->count : 12)]; }
 
 static fidc_value *pick_like(const pool *p, const fidc_value *like) {
@@ -171,7 +190,7 @@ static void add_random_node(fidc_graph *graph, pool *p) {
     fidc_program *program = graph->program;
     fidc_value *x = pick(p), *y;
     int64_t rows = x->rank ? fidc_size(x, 0) : 1;
-    switch (x->rank < 2 ? random_below(3) : random_below(10)) {
+    switch (x->rank < 2 ? random_below(3) : random_below(13)) {
     case 0: add_node(graph, p, FID_OPID_relu, (fidc_arg[]){fidc_v(x)}, 1, 0); break;
     case 1: if ((y = pick_like(p, x))) add_node(graph, p, FID_OPID_add_Tensor, (fidc_arg[]){fidc_v(x), fidc_v(y), fidc_i(1)}, 3, 0); break;
     case 2: add_node(graph, p, FID_OPID_unsqueeze_copy, (fidc_arg[]){fidc_v(x), fidc_i(0)}, 2, 0); break;
@@ -181,6 +200,13 @@ static void add_random_node(fidc_graph *graph, pool *p) {
     case 6: if (rows % 2 == 0) add_node(graph, p, FID_OPID_split_copy_Tensor, (fidc_arg[]){fidc_v(x), fidc_i(rows / 2), fidc_i(0)}, 3, 2); break;
     case 7: if (x->rank == 2) add_node(graph, p, FID_OPID_permute_copy, (fidc_arg[]){fidc_v(x), fidc_ints(program, (int64_t[]){1, 0}, 2)}, 2, 0); break;
     case 8: add_node(graph, p, FID_OPID_sigmoid, (fidc_arg[]){fidc_v(x)}, 1, 0); break;
+    case 9:
+    case 10: /* relu makes a part with memory of its own */
+        if (x->rank != 2 || !(y = pick_wide(p, fidc_size(x, 1))) || numel(x) + numel(y) > 500) break;
+        y = fidc_result(fidc_node_create(graph, NULL, NULL, FID_OPID_relu, (fidc_arg[]){fidc_v(y)}, 1, 0));
+        keep(p, y);
+        add_node(graph, p, FID_OPID_cat, (fidc_arg[]){fidc_values(program, (fidc_value *[]){x, y}, 2), fidc_i(0)}, 2, 0);
+        break;
     default: add_node(graph, p, FID_OPID_unbind_copy_int, (fidc_arg[]){fidc_v(x), fidc_i(0)}, 2, (size_t)rows); break;
     }
 }
@@ -307,6 +333,24 @@ static void parts_along_the_outermost_dimension_are_no_copies(void **state) {
     fidc_program_destroy(program);
 }
 
+static void parts_of_a_concatenation_are_computed_in_place(void **state) {
+    (void)state;
+    fid_message message = {0};
+    fid_sink sink = fid_message_sink(&message);
+    fidc_program *program = parsed("method forward(%x: f32[1, 4, 16], %y: f32[1, 4, 16]) {\n"
+                                   "  %a: f32[1, 4, 16] = aten.flip(%x, [1])\n"
+                                   "  %b: f32[1, 4, 16] = aten.flip(%y, [1])\n"
+                                   "  %c: f32[1, 8, 16] = aten.cat([%a, %b], 1)\n"
+                                   "  %d: f32[1, 4, 32] = aten.cat([%a, %b], 2)\n"
+                                   "  return %c, %d\n}\n", &sink);
+    fidc_plan plan = plan_of(program);
+    assert_true(place(program, &plan, "c")->elided);
+    assert_int_equal(place(program, &plan, "a")->offset, place(program, &plan, "c")->offset);
+    assert_int_equal(place(program, &plan, "b")->offset, place(program, &plan, "c")->offset + 256);
+    assert_false(place(program, &plan, "d")->elided);
+    fidc_program_destroy(program);
+}
+
 static void outputs_never_show_inputs(void **state) {
     (void)state;
     fid_message message = {0};
@@ -352,6 +396,7 @@ int main(void) {
         cmocka_unit_test(random_graphs_keep_every_value_until_its_last_read),
         cmocka_unit_test(a_chain_of_pointwise_operators_uses_one_block),
         cmocka_unit_test(parts_along_the_outermost_dimension_are_no_copies),
+        cmocka_unit_test(parts_of_a_concatenation_are_computed_in_place),
         cmocka_unit_test(outputs_never_show_inputs),
         cmocka_unit_test(a_state_is_updated_in_its_own_memory),
         cmocka_unit_test(an_output_with_the_old_state_is_a_copy),
