@@ -292,6 +292,67 @@ static void stack_traces_become_frames(void **state) {
     drop(&e);
 }
 
+/* An allocator that refuses its Nth request. */
+typedef struct scarce { fid_allocator real; size_t left; } scarce;
+
+static void *scarce_resize(void *self, void *memory, size_t old_size, size_t new_size) {
+    scarce *s = self;
+    if (new_size && !memory && s->left-- == 0) {
+        s->left = 0;
+        return NULL;
+    }
+    return s->real.resize(s->real.self, memory, old_size, new_size);
+}
+
+static void every_failing_allocation_is_reported(void **state) {
+    (void)state;
+    const fidc_plan_options options = {.alignment = 64, .alias_views = true, .plan_inputs = true, .plan_outputs = true};
+    const fidc_emit_options how = {.target = FIDC_TARGET_CPU};
+    for (size_t n = 0;; n++) {
+        emitted e;
+        emit_text(&e, "method forward(%x: f32[2, 3]) {\n"
+                      "  const %w: f32[3] = \"w\" {1.0, 2.0, 3.0}\n"
+                      "  %y: f32[2, 3] = aten.add.Tensor(%x, %w, 1)\n"
+                      "  %z: f32[3, 2] = aten.permute_copy(%y, [1, 0])\n"
+                      "  return %z\n}\n", true);
+        scarce memory = {e.program->allocator, n};
+        const fid_allocator real = e.program->allocator;
+        const fidc_writer writer = {append, &e};
+        e.size = 0;
+        e.program->allocator = (fid_allocator){scarce_resize, &memory};
+        fidc_plan plan;
+        fid_status status = fidc_plan_graph(e.program->methods[0], &options, &plan);
+        if (status == FID_OK) status = fidc_emit(e.program, &plan, &how, &writer);
+        e.program->allocator = real;
+        drop(&e);
+        if (status == FID_OK) {
+            assert_true(n > 5);
+            break;
+        }
+        assert_int_equal(status, FID_OUT_OF_MEMORY);
+    }
+}
+
+static fid_status refuse(void *self, const void *data, size_t size) {
+    (void)self;
+    (void)data;
+    (void)size;
+    return FID_ACCESS_FAILED;
+}
+
+static void a_failing_write_is_passed_on(void **state) {
+    (void)state;
+    const fidc_plan_options options = {.alignment = 64, .plan_inputs = true, .plan_outputs = true};
+    const fidc_emit_options how = {.target = FIDC_TARGET_CPU};
+    const fidc_writer writer = {refuse, NULL};
+    emitted e;
+    fidc_plan plan;
+    emit_text(&e, "method forward(%x: f32[2]) {\n  %y: f32[2] = aten.relu(%x)\n  return %y\n}\n", true);
+    assert_int_equal(fidc_plan_graph(e.program->methods[0], &options, &plan), FID_OK);
+    assert_int_equal(fidc_emit(e.program, &plan, &how, &writer), FID_ACCESS_FAILED);
+    drop(&e);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arguments_follow_the_schema_and_the_output_is_repeated),
@@ -305,6 +366,8 @@ int main(void) {
         cmocka_unit_test(numbers_and_none_can_be_outputs),
         cmocka_unit_test(equal_programs_give_equal_bytes),
         cmocka_unit_test(stack_traces_become_frames),
+        cmocka_unit_test(every_failing_allocation_is_reported),
+        cmocka_unit_test(a_failing_write_is_passed_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
