@@ -245,6 +245,14 @@ int64_t fid_tril_row_length(int64_t row, int64_t columns, int64_t offset) {
     return length < 0 ? 0 : length > columns ? columns : length;
 }
 
+static int64_t clamp(int64_t value, int64_t low, int64_t high) { return value < low ? low : value > high ? high : value; }
+
+/* Elements on or below a diagonal: rows that it cuts, then whole rows. */
+static int64_t count_below(int64_t rows, int64_t columns, int64_t offset) {
+    int64_t first = clamp(-offset, 0, rows), whole = clamp(columns - offset - 1, first, rows), cut = whole - first;
+    return cut * (first + offset + 1) + cut * (cut - 1) / 2 + (rows - whole) * columns;
+}
+
 static fid_status shape_triangle(const fid_call *call, bool lower, fid_meta *out) {
     int64_t rows = fid_arg_int(call, 0), columns = fid_arg_int(call, 1), offset = fid_arg_int(call, 2);
     const int64_t limit = INT32_MAX;
@@ -252,11 +260,7 @@ static fid_status shape_triangle(const fid_call *call, bool lower, fid_meta *out
         return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: %lld rows, %lld columns and diagonal %lld are no triangle", call->name,
                         (long long)rows, (long long)columns, (long long)offset);
     }
-    int64_t count = 0;
-    for (int64_t row = 0; row < rows; row++) {
-        int64_t below = fid_tril_row_length(row, columns, lower ? offset : offset - 1);
-        count += lower ? below : columns - below;
-    }
+    int64_t below = count_below(rows, columns, lower ? offset : offset - 1), count = lower ? below : rows * columns - below;
     return set_sizes(call, out, fid_option_dtype(call, 3, 7, FID_INT64), (int64_t[2]){2, count}, 2);
 }
 

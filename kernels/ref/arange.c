@@ -70,7 +70,8 @@ static fid_status run_eye(fid_call *call) {
 static void list_triangle(const fid_call *call, bool lower) {
     const fid_tensor *out = fid_out_tensor(call, 0);
     int64_t rows = fid_arg_int(call, 0), columns = fid_arg_int(call, 1), offset = fid_arg_int(call, 2), at = 0;
-    for (int64_t row = 0; row < rows; row++) {
+    int64_t first = lower && offset < 0 ? -offset : 0, end = lower ? rows : columns - offset; /* other rows are empty */
+    for (int64_t row = first; row < rows && row < end; row++) {
         int64_t edge = fid_tril_row_length(row, columns, lower ? offset : offset - 1);
         for (int64_t column = lower ? 0 : edge; column < (lower ? edge : columns); column++, at++) {
             fidk_set_int(out, at * out->strides[1], row);

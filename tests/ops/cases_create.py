@@ -81,7 +81,7 @@ def matrices(c):
     c.call("eye.m", 0, 2)
     c.error("eye", -1)
     for name in ("tril_indices", "triu_indices"):
-        for rows, columns, offset in ((3, 3, 0), (2, 4, 1), (4, 2, -1), (3, 3, 9), (3, 3, -9), (0, 3, 0), (3, 0, 0)):
+        for rows, columns, offset in ((3, 3, 0), (2, 4, 1), (4, 2, -1), (3, 3, 9), (3, 3, -9), (0, 3, 0), (3, 0, 0), (5, 3, -1), (3, 5, 1), (6, 2, -3)):
             c.call(name, rows, columns, offset)
         c.call(name, 2, 2, dtype=torch.int32)
         c.error(name, -1, 2)
