@@ -129,31 +129,102 @@ static bool absorb_padding(const fidc_node *pad, size_t spatial, int64_t *inout_
     return true;
 }
 
+/* Geometry of a convolution: `spatial` entries each, padding before and then after. */
+typedef struct geometry {
+    size_t spatial;
+    int64_t kernel[3], stride[3], padding[6], dilation[3];
+    int64_t first[3]; /* kernel positions that are left out in front */
+} geometry;
+
+/* Leaves out the ends of the kernel that only ever see padding, in one dimension of static sizes: of kernels dilated as wide as their
+ * image only the middle is left. */
+static void shrink_kernel(geometry *g, size_t d, int64_t in, int64_t out) {
+    int64_t first = 0, last = g->kernel[d] - 1, reach = (out - 1) * g->stride[d];
+    while (first < last && reach - g->padding[d] + first * g->dilation[d] < 0) first++;
+    while (last > first && last * g->dilation[d] - g->padding[d] >= in) last--;
+    int64_t before = g->padding[d] - first * g->dilation[d], needed = reach + (last - first) * g->dilation[d] + 1 - in - before;
+    if ((first == 0 && last == g->kernel[d] - 1) || before < 0 || needed <= -g->stride[d]) return;
+    g->first[d] = first;
+    g->kernel[d] = last - first + 1;
+    g->padding[d] = before;
+    g->padding[g->spatial + d] = needed > 0 ? needed : 0;
+}
+
+/* The weight without what shrink_kernel left out; the weight itself if that is nothing. NULL when memory is short. */
+static const fidc_value *shrunk_weight(fuser *f, const fidc_value *weight, const geometry *g) {
+    int64_t sizes[5] = {1, 1, 1, 1, 1}, from[5] = {0}, to[5] = {1, 1, 1, 1, 1}; /* right-aligned */
+    size_t lead = 5u - weight->rank, count = 1;
+    bool same = true;
+    for (size_t i = 0; i < weight->rank; i++) {
+        sizes[lead + i] = to[lead + i] = fidc_size(weight, i);
+        if (i < 2) continue;
+        from[lead + i] = g->first[i - 2];
+        to[lead + i] = g->first[i - 2] + g->kernel[i - 2];
+        same = same && g->kernel[i - 2] == sizes[lead + i];
+    }
+    if (same) return weight;
+    for (size_t i = 0; i < 5; i++) count *= (size_t)(to[i] - from[i]);
+    float *data = fid_arena_allocate(&f->program->arena, count * sizeof *data, FID_ALLOCATION_ALIGNMENT), *out = data;
+    const float *all = weight->constant->data;
+    if (!data) return NULL;
+    for (int64_t i = from[0]; i < to[0]; i++)
+        for (int64_t j = from[1]; j < to[1]; j++)
+            for (int64_t k = from[2]; k < to[2]; k++)
+                for (int64_t l = from[3]; l < to[3]; l++)
+                    for (int64_t m = from[4]; m < to[4]; m++)
+                        *out++ = all[(((i * sizes[1] + j) * sizes[2] + k) * sizes[3] + l) * sizes[4] + m];
+    for (size_t i = 0; i < 5; i++) sizes[i] = to[i] - from[i];
+    const char *name = fidc_text_format(f->program, "%s.middle%u", weight->constant->name, f->graph->name_counter++);
+    return name ? fidc_value_constant(f->graph, name, FID_FLOAT32, sizes + lead, weight->rank, data, count * sizeof *data) : NULL;
+}
+
+static bool geometry_of(const fidc_node *node, const fidc_value *weight, geometry *g) {
+    *g = (geometry){.spatial = weight->rank - 2u};
+    if (!numbers(&node->args[3], g->spatial, g->stride) || !numbers(&node->args[4], g->spatial, g->padding) ||
+        !numbers(&node->args[5], g->spatial, g->dilation))
+        return false;
+    for (size_t d = 0; d < g->spatial; d++) g->padding[g->spatial + d] = g->padding[d], g->kernel[d] = fidc_size(weight, 2 + d);
+    return true;
+}
+
+static fidc_node *create_convolution(fuser *f, fidc_node *node, fidc_value *input, const fidc_value *weight, const geometry *g) {
+    fidc_value *packed = fidc_packer_get(&f->packer, f->graph, weight, FIDC_PACK_CONVOLUTION, node->args[8].as.integer);
+    if (!packed) return NULL;
+    fidc_arg args[] = {fidc_v(input), fidc_v(packed), node->args[2], fidc_none(), fidc_i(fidc_size(weight, 0)),
+                       fidc_ints(f->program, g->kernel, g->spatial), fidc_ints(f->program, g->stride, g->spatial),
+                       fidc_ints(f->program, g->padding, 2 * g->spatial), fidc_ints(f->program, g->dilation, g->spatial), node->args[8],
+                       {.kind = FIDC_ARG_STRING, .as.text = "none"}, fidc_d(0), fidc_d(0)};
+    return fidc_node_create(f->graph, node, node, FID_OPID_fused_convolution, args, sizeof args / sizeof *args, 0);
+}
+
 static fid_status fuse_convolution(fuser *f, fidc_node *node) {
-    const fidc_value *weight = fidc_value_of(&node->args[1]), *bias = fidc_value_of(&node->args[2]);
+    const fidc_value *weight = fidc_value_of(&node->args[1]), *bias = fidc_value_of(&node->args[2]), *out = node->outputs[0];
     fidc_value *input = fidc_value_of(&node->args[0]);
-    int64_t stride[3], padding[6], dilation[3], kernel[3];
-    size_t spatial = weight->rank - 2u;
+    geometry g;
     bool takes = fidc_is_packable(weight) && (!bias || bias->dtype == FID_FLOAT32) && input->dtype == FID_FLOAT32 &&
                  input->rank == weight->rank && node->args[6].kind == FIDC_ARG_BOOL && !node->args[6].as.integer &&
-                 node->args[8].kind == FIDC_ARG_INT && numbers(&node->args[3], spatial, stride) && numbers(&node->args[4], spatial, padding) &&
-                 numbers(&node->args[5], spatial, dilation);
+                 node->args[8].kind == FIDC_ARG_INT && geometry_of(node, weight, &g);
     if (!takes) return FID_OK;
-    for (size_t d = 0; d < spatial; d++) padding[spatial + d] = padding[d], kernel[d] = fidc_size(weight, 2 + d);
     fidc_node *pad = sole_producer(input);
-    if (pad && absorb_padding(pad, spatial, padding)) input = fidc_value_of(&pad->args[0]);
+    if (pad && absorb_padding(pad, g.spatial, g.padding)) input = fidc_value_of(&pad->args[0]);
     else pad = NULL;
-    fidc_value *packed = fidc_packer_get(&f->packer, f->graph, weight, FIDC_PACK_CONVOLUTION, node->args[8].as.integer);
-    if (!packed) return no_memory(f, node);
-    fidc_arg args[] = {fidc_v(input), fidc_v(packed), node->args[2], fidc_none(), fidc_i(fidc_size(weight, 0)),
-                       fidc_ints(f->program, kernel, spatial), fidc_ints(f->program, stride, spatial),
-                       fidc_ints(f->program, padding, 2 * spatial), fidc_ints(f->program, dilation, spatial), node->args[8],
-                       {.kind = FIDC_ARG_STRING, .as.text = "none"}, fidc_d(0), fidc_d(0)};
-    fidc_node *fused = fidc_node_create(f->graph, node, node, FID_OPID_fused_convolution, args, sizeof args / sizeof *args, 0);
+    for (size_t d = 0; d < g.spatial; d++)
+        if (fidc_size(input, 2 + d) > 0 && fidc_size(out, 2 + d) > 0) shrink_kernel(&g, d, fidc_size(input, 2 + d), fidc_size(out, 2 + d));
+    weight = shrunk_weight(f, weight, &g);
+    fidc_node *fused = weight ? create_convolution(f, node, input, weight, &g) : NULL;
     if (!fused) return no_memory(f, node);
     fused->outputs[0]->uses = node->outputs[0]->uses;
     fidc_node_replace(node, fused);
     if (pad) fidc_node_remove(pad);
+    return FID_OK;
+}
+
+static fid_status fuse_max_pool(fuser *f, fidc_node *node) {
+    if (node->outputs[1]->uses) return FID_OK;
+    fidc_node *by = fidc_node_create(f->graph, node, node, FID_OPID_fused_max_pool2d, node->args, node->arg_count, 0);
+    if (!by) return no_memory(f, node);
+    fidc_value_replace(node->outputs[0], by->outputs[0]);
+    fidc_node_remove(node);
     return FID_OK;
 }
 
@@ -268,15 +339,6 @@ static fid_status walk(fuser *f, fid_status (*visit)(fuser *f, fidc_node *node))
         next = node->next;
         FID_TRY(visit(f, node));
     }
-    return FID_OK;
-}
-
-static fid_status fuse_max_pool(fuser *f, fidc_node *node) {
-    if (node->outputs[1]->uses) return FID_OK;
-    fidc_node *by = fidc_node_create(f->graph, node, node, FID_OPID_fused_max_pool2d, node->args, node->arg_count, 0);
-    if (!by) return no_memory(f, node);
-    fidc_value_replace(node->outputs[0], by->outputs[0]);
-    fidc_node_remove(node);
     return FID_OK;
 }
 

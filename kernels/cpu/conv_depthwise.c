@@ -49,17 +49,18 @@ typedef struct line_part {
     uint32_t *rows;
 } line_part;
 
-static void run_pixels(const fidk_conv *conv, size_t line, int64_t x, int64_t pixels, const line_part *part) {
+/* Output columns x, x + step, ...: `pixels` of them. */
+static void run_pixels(const fidk_conv *conv, size_t line, int64_t x, int64_t step, int64_t pixels, const line_part *part) {
     const fid_window *w = &conv->window;
     size_t lines = (size_t)(w->out[0] * w->out[1]), image = (size_t)(w->in[0] * w->in[1] * w->in[2]) * conv->in_channels;
     int64_t at[3] = {(int64_t)(line % lines) / w->out[1], (int64_t)(line % lines) % w->out[1], x};
     size_t out = (line * (size_t)w->out[2] + (size_t)x) * conv->out_channels + part->channel;
     fidk_depthwise tile = {
         .taps = fidk_window_taps(w, conv->in_channels, at, part->offsets, part->rows), .offsets = part->offsets, .rows = part->rows,
-        .in = conv->input + line / lines * image + part->channel, .in_step = (size_t)w->stride[2] * conv->in_channels,
+        .in = conv->input + line / lines * image + part->channel, .in_step = (size_t)(step * w->stride[2]) * conv->in_channels,
         .weights = conv->weights + part->channel * taps_of(conv), .panel = taps_of(conv) * FIDK_PANEL,
         .bias = conv->bias ? conv->bias + part->channel : NULL, .add = conv->add ? conv->add + out : NULL, .out = conv->out + out,
-        .out_step = conv->out_channels, .pixels = (size_t)pixels, .channels = part->channels, .low = -INFINITY, .high = INFINITY};
+        .out_step = (size_t)step * conv->out_channels, .pixels = (size_t)pixels, .channels = part->channels, .low = -INFINITY, .high = INFINITY};
     const fid_activation *f = &conv->activation;
     if (f->kind == FID_ACTIVATION_RELU) tile.low = 0;
     if (f->kind == FID_ACTIVATION_CLAMP) tile.low = (float)f->a, tile.high = (float)f->b;
@@ -75,9 +76,11 @@ static void run_pixels(const fidk_conv *conv, size_t line, int64_t x, int64_t pi
 static void run_line(const fidk_conv *conv, size_t line, const line_part *part) {
     int64_t begin, end;
     fidk_window_middle(&conv->window, &begin, &end);
-    for (int64_t x = 0; x < begin; x++) run_pixels(conv, line, x, 1, part);
-    if (begin < end) run_pixels(conv, line, begin, end - begin, part);
-    for (int64_t x = end; x < conv->window.out[2]; x++) run_pixels(conv, line, x, 1, part);
+    for (int64_t x = 0; x < begin; x++) run_pixels(conv, line, x, 1, 1, part);
+    /* With a dilated kernel every dilation-th pixel shares inputs: each such sequence is taken by itself. */
+    int64_t step = conv->window.stride[2] == 1 ? conv->window.dilation[2] : 1;
+    for (int64_t x = begin; x < begin + step && x < end; x++) run_pixels(conv, line, x, step, (end - x + step - 1) / step, part);
+    for (int64_t x = end; x < conv->window.out[2]; x++) run_pixels(conv, line, x, 1, 1, part);
 }
 
 /* Channels to take through all lines of a task before the next: the lines under the kernel then stay in the first-level cache. An
