@@ -218,6 +218,18 @@ static void views_of_dynamic_size(void **state) {
           "  return %c, %a, %n\n}\n");
 }
 
+static void sizes_without_a_bound(void **state) {
+    (void)state;
+    check("symbol s0 in [2, inf] hint 4\n"
+          "method forward(%x: f32[s0, 6]) {\n"
+          "  %a: f32[s0, 6] = aten.relu(%x)\n"
+          "  %v: f32[2*s0, 3] = aten.view_copy(%a, [-1, 3])\n"
+          "  %b: f32[2*s0, 3] = aten.neg(%v)\n"
+          "  %m: f32[3] = aten.sum.dim_IntList(%b, [0])\n"
+          "  %c: f32[3] = aten.abs(%m)\n"
+          "  return %b, %c\n}\n");
+}
+
 static void states_accumulate(void **state) {
     (void)state;
     check("method forward(%x: f32[2, 3]) {\n"
@@ -369,6 +381,7 @@ int main(void) {
         cmocka_unit_test(a_result_does_not_overwrite_what_it_reads_elsewhere),
         cmocka_unit_test(views_of_inputs),
         cmocka_unit_test(views_of_dynamic_size),
+        cmocka_unit_test(sizes_without_a_bound),
         cmocka_unit_test(states_accumulate),
         cmocka_unit_test(states_change_places),
         cmocka_unit_test(a_view_of_a_state_is_read_before_it_changes),
