@@ -1,0 +1,201 @@
+/* The passes of the cpu target, text in and text out: what fuses, what must not, where layouts change. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "compiler/passes/passes.h"
+#include "include/fidibus.h"
+
+typedef fid_status (*pass)(fidc_program *program);
+
+static fid_message message;
+static fid_sink sink;
+static fidc_program *program;
+
+/* The program after the passes, verified; constants are left out of the text. */
+static const char *after(const char *text, size_t count, const pass *passes) {
+    char *printed, *line, *out;
+    sink = fid_message_sink(&message);
+    assert_int_equal(fidc_program_create(fid_environment_default(NULL).allocator, &sink, &fid_builtin_ops, &program), FID_OK);
+    if (fidc_parse(program, text, strlen(text)) != FID_OK) fail_msg("%s", message.text);
+    for (size_t i = 0; i < count; i++) {
+        if (passes[i](program) != FID_OK) fail_msg("%s", message.text);
+        fidc_graph_clean(program->methods[0]);
+        if (fidc_verify(program) != FID_OK) fail_msg("%s", message.text);
+    }
+    assert_int_equal(fidc_print(program, &printed), FID_OK);
+    out = fidc_allocate(program, strlen(printed) + 1);
+    *out = 0;
+    for (line = strtok(printed, "\n"); line; line = strtok(NULL, "\n"))
+        if (!strstr(line, "const %")) strcat(strcat(out, line), "\n");
+    return out;
+}
+#define AFTER(text, ...) after(text, sizeof((pass[]){__VA_ARGS__}) / sizeof(pass), (pass[]){__VA_ARGS__})
+
+static void holds(const char *text, const char *part) {
+    if (!strstr(text, part)) fail_msg("expected\n  %s\nin\n%s", part, text);
+}
+static void lacks(const char *text, const char *part) {
+    if (strstr(text, part)) fail_msg("did not expect\n  %s\nin\n%s", part, text);
+}
+
+static int end(void **state) {
+    (void)state;
+    if (program) fidc_program_destroy(program);
+    program = NULL;
+    return 0;
+}
+
+static void a_linear_layer_takes_in_what_follows(void **state) {
+    (void)state;
+    const char *text = AFTER("method forward(%x: f32[2, 8], %r: f32[2, 3]) {\n"
+                             "  const %w: f32[3, 8] = \"w\"\n  const %b: f32[3] = \"b\"\n"
+                             "  %y: f32[2, 3] = aten.linear(%x, %w, %b)\n"
+                             "  %s: f32[2, 3] = aten.add.Tensor(%r, %y, 1)\n"
+                             "  %z: f32[2, 3] = aten.relu(%s)\n"
+                             "  return %z\n}\n", fidc_fuse);
+    holds(text, "= fid.linear(%x, %w.packed0, %b, %r, 3, \"relu\", 0.0, 0.0)");
+    lacks(text, "aten.");
+}
+
+static void what_another_reads_stays(void **state) {
+    (void)state;
+    const char *text = AFTER("method forward(%x: f32[2, 8]) {\n"
+                             "  const %w: f32[3, 8] = \"w\"\n"
+                             "  %y: f32[2, 3] = aten.linear(%x, %w, None)\n"
+                             "  %z: f32[2, 3] = aten.relu(%y)\n"
+                             "  return %y, %z\n}\n", fidc_fuse, fidc_pack);
+    holds(text, "fid.linear(%x, %w.packed0, None, None, 3, \"none\", 0.0, 0.0)");
+    holds(text, "aten.relu(");
+}
+
+static void an_activation_ends_the_epilogue(void **state) {
+    (void)state;
+    const char *text = AFTER("method forward(%x: f32[2, 8], %r: f32[2, 3]) {\n"
+                             "  const %w: f32[3, 8] = \"w\"\n"
+                             "  %y: f32[2, 3] = aten.linear(%x, %w, None)\n"
+                             "  %z: f32[2, 3] = aten.gelu(%y, \"none\")\n"
+                             "  %s: f32[2, 3] = aten.add.Tensor(%z, %r, 1)\n"
+                             "  return %s\n}\n", fidc_fuse);
+    holds(text, "None, None, 3, \"gelu\", 0.0, 0.0)");
+    holds(text, "aten.add.Tensor(");
+}
+
+static void a_scaled_addition_is_no_epilogue(void **state) {
+    (void)state;
+    lacks(AFTER("method forward(%x: f32[2, 8], %r: f32[2, 3]) {\n"
+                "  const %w: f32[3, 8] = \"w\"\n"
+                "  %y: f32[2, 3] = aten.linear(%x, %w, None)\n"
+                "  %s: f32[2, 3] = aten.add.Tensor(%y, %r, 2)\n"
+                "  return %s\n}\n", fidc_fuse), "fid.linear(");
+}
+
+static void products_with_constants_are_packed(void **state) {
+    (void)state;
+    const char *text = AFTER("method forward(%x: f32[2, 8], %v: f32[8, 3]) {\n"
+                             "  const %w: f32[8, 3] = \"w\"\n  const %b: f32[3] = \"b\"\n"
+                             "  %y: f32[2, 3] = aten.mm(%x, %w)\n"
+                             "  %z: f32[2, 3] = aten.addmm(%b, %x, %w, 1, 1)\n"
+                             "  %u: f32[2, 3] = aten.mm(%x, %v)\n"
+                             "  return %y, %z, %u\n}\n", fidc_pack);
+    holds(text, "fid.linear(%x, %w.packed0, None, None, 3,");
+    holds(text, "fid.linear(%x, %w.packed0, %b, None, 3,"); /* one packed copy for both */
+    holds(text, "aten.mm(%x, %v)");
+}
+
+#define CONVOLUTION(x, w, b, padding)                                                                                  \
+    "aten.convolution(" x ", " w ", " b ", [1, 1], [" padding ", " padding "], [1, 1], False, [0, 0], 1)\n"
+
+static void norm_padding_and_clamp_go_into_a_convolution(void **state) {
+    (void)state;
+    const char *text = AFTER("method forward(%x: f32[1, 1, 2, 2]) {\n"
+                             "  const %w: f32[2, 1, 1, 1] = \"w\" {1.0, 2.0}\n"
+                             "  const %g: f32[2] = \"g\" {2.0, 4.0}\n  const %m: f32[2] = \"m\" {1.0, 1.0}\n  const %v: f32[2] = \"v\" {3.0, 15.0}\n"
+                             "  %p: f32[1, 1, 3, 4] = aten.constant_pad_nd(%x, [0, 2, 1, 0], 0.0)\n"
+                             "  %y: f32[1, 2, 3, 4] = " CONVOLUTION("%p", "%w", "None", "0")
+                             "  %n: f32[1, 2, 3, 4], %a: f32[0], %c: f32[0] = aten._native_batch_norm_legit_no_training(%y, %g, None, %m, %v, 0.1, 1.0)\n"
+                             "  %z: f32[1, 2, 3, 4] = aten.hardtanh(%n, 0.0, 6.0)\n"
+                             "  return %z\n}\n", fidc_fuse);
+    holds(text, "None, 2, [1, 1], [1, 1], [1, 0, 0, 2], [1, 1], 1, \"clamp\", 0.0, 6.0)");
+    lacks(text, "aten.");
+    /* Scales 2 / sqrt(4) and 4 / sqrt(16), shifts by -mean * scale. */
+    const fidc_node *node = program->methods[0]->first;
+    const float *weight = fidc_value_of(&node->args[1])->constant->data, *bias = fidc_value_of(&node->args[2])->constant->data;
+    assert_true(weight[0] == 1.0f && weight[1] == 2.0f && weight[2] == 0.0f);
+    assert_true(bias[0] == -1.0f && bias[1] == -1.0f);
+}
+
+static void a_kernel_wider_than_its_image_keeps_its_middle(void **state) {
+    (void)state;
+    const char *text = AFTER("method forward(%x: f32[1, 1, 4, 9]) {\n"
+                             "  const %w: f32[1, 1, 3, 3] = \"w\" {1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0}\n"
+                             "  %y: f32[1, 1, 4, 9] = aten.convolution(%x, %w, None, [1, 1], [6, 6], [6, 6], False, [0, 0], 1)\n"
+                             "  return %y\n}\n", fidc_fuse);
+    holds(text, "[1, 3], [1, 1], [0, 6, 0, 6], [6, 6], 1,");
+    const float *weight = fidc_value_of(&program->methods[0]->first->args[1])->constant->data;
+    assert_true(weight[0] == 4.0f && weight[FID_MAX_RANK] == 5.0f && weight[2 * FID_MAX_RANK] == 6.0f); /* panels are 16 wide */
+}
+
+static void chains_of_convolutions_stay_channels_last(void **state) {
+    (void)state;
+    const char *text = AFTER("method forward(%x: f32[1, 3, 4, 4]) {\n"
+                             "  const %w: f32[8, 3, 1, 1] = \"w\"\n  const %u: f32[8, 8, 1, 1] = \"u\"\n"
+                             "  %y: f32[1, 8, 4, 4] = " CONVOLUTION("%x", "%w", "None", "0")
+                             "  %s: f32[1, 8, 4, 4] = aten.sin(%y)\n"
+                             "  %z: f32[1, 8, 4, 4] = " CONVOLUTION("%s", "%u", "None", "0")
+                             "  %m: f32[1, 8, 1, 1] = aten.mean.dim(%z, [2, 3], True, None)\n"
+                             "  return %z, %m\n}\n", fidc_fuse, fidc_layout);
+    holds(text, ": f32[1, 3, 4, 4]{0, 2, 3, 1} = dim_order_ops._clone_dim_order(%x, False, [0, 2, 3, 1])");
+    holds(text, "%s: f32[1, 8, 4, 4]{0, 2, 3, 1} = aten.sin(");
+    holds(text, "= dim_order_ops._clone_dim_order(%z, False, [0, 1, 2, 3])"); /* leaves in logical order */
+}
+
+static void heads_of_attention_are_not_moved(void **state) {
+    (void)state;
+    const char *text = AFTER("method forward(%x: f32[1, 5, 2, 8]) {\n"
+                             "  %q: f32[1, 2, 5, 8] = aten.permute_copy(%x, [0, 2, 1, 3])\n"
+                             "  %a: f32[1, 2, 5, 8] = aten.scaled_dot_product_attention(%q, %q, %q, None, 0.0, False, None, False)\n"
+                             "  %y: f32[1, 5, 2, 8] = aten.permute_copy(%a, [0, 2, 1, 3])\n"
+                             "  return %y\n}\n", fidc_layout);
+    holds(text, "%q: f32[1, 2, 5, 8]{0, 2, 1, 3} = aten.permute_copy");
+    holds(text, "%a: f32[1, 2, 5, 8]{0, 2, 1, 3} = aten.scaled_dot_product_attention");
+    holds(text, "%y: f32[1, 5, 2, 8] = aten.permute_copy");
+}
+
+static void other_readers_keep_a_permutation_as_it_is(void **state) {
+    (void)state;
+    holds(AFTER("method forward(%x: f32[1, 5, 2, 8], %w: f32[8, 8]) {\n"
+                "  %q: f32[1, 2, 5, 8] = aten.permute_copy(%x, [0, 2, 1, 3])\n"
+                "  %y: f32[1, 2, 5, 8] = aten.linear(%q, %w, None)\n"
+                "  return %y\n}\n", fidc_layout),
+          "%q: f32[1, 2, 5, 8] = aten.permute_copy");
+}
+
+static void pools_lose_places_that_nobody_reads(void **state) {
+    (void)state;
+    holds(AFTER("method forward(%x: f32[1, 3, 4, 4]) {\n"
+                "  %y: f32[1, 3, 2, 2], %i: i64[1, 3, 2, 2] = aten.max_pool2d_with_indices(%x, [2, 2], [2, 2], [0, 0], [1, 1], False)\n"
+                "  return %y\n}\n", fidc_fuse),
+          "= fid.max_pool2d(%x, [2, 2], [2, 2], [0, 0], [1, 1], False)");
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, end)
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(a_linear_layer_takes_in_what_follows),
+        TEST(what_another_reads_stays),
+        TEST(an_activation_ends_the_epilogue),
+        TEST(a_scaled_addition_is_no_epilogue),
+        TEST(products_with_constants_are_packed),
+        TEST(norm_padding_and_clamp_go_into_a_convolution),
+        TEST(a_kernel_wider_than_its_image_keeps_its_middle),
+        TEST(chains_of_convolutions_stay_channels_last),
+        TEST(heads_of_attention_are_not_moved),
+        TEST(other_readers_keep_a_permutation_as_it_is),
+        TEST(pools_lose_places_that_nobody_reads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
