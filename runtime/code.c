@@ -228,67 +228,6 @@ static fid_status check_move(fid_method *method, const fid_code *code) {
     return FID_OK;
 }
 
-/* ---- What must start as zeros ---- */
-
-static void note_reads(fid_value *const *values, uint32_t count) {
-    fid_tensor_walk walk = {0};
-    for (fid_tensor *tensor; (tensor = fid_next_tensor(&walk, values, count));) {
-        fid_method_tensor *whole = (fid_method_tensor *)(void *)tensor;
-        if (!whole->written) whole->starts_as_zero = true;
-    }
-}
-
-static void note_writes(fid_value *const *values, uint32_t count) {
-    fid_tensor_walk walk = {0};
-    for (fid_tensor *tensor; (tensor = fid_next_tensor(&walk, values, count));) ((fid_method_tensor *)(void *)tensor)->written = true;
-}
-
-/* A delegate may read all its arguments. Jumps count as reads of everything: what comes before need not have run. */
-static void note_code(fid_method *method, const fid_code *code) {
-    fid_value *const *all = NULL;
-    switch ((fid_code_kind)code->kind) {
-    case FID_CODE_KERNEL:
-        all = code->as.kernel->call.args;
-        note_reads(all, code->as.kernel->call.output_index);
-        note_writes(all + code->as.kernel->call.output_index, code->as.kernel->call.arg_count - code->as.kernel->call.output_index);
-        return;
-    case FID_CODE_DELEGATE:
-        note_reads(code->as.delegate->args, code->as.delegate->arg_count);
-        note_writes(code->as.delegate->args, code->as.delegate->arg_count);
-        return;
-    case FID_CODE_MOVE:
-        note_reads(&code->as.move.from, 1);
-        note_writes(&code->as.move.to, 1);
-        return;
-    case FID_CODE_JUMP_FALSE:
-        for (uint32_t i = 0; i < method->value_count; i++) {
-            if (method->values[i].tag == FID_TAG_TENSOR) fid_method_tensor_of(&method->values[i])->starts_as_zero = true;
-        }
-        return;
-    case FID_CODE_FREE: return;
-    }
-}
-
-static void find_zero_starts(fid_method *method) {
-    for (uint32_t i = 0; i < method->input_count; i++) {
-        fid_value *input = &method->values[method->inputs[i].value];
-        note_writes(&input, 1);
-    }
-    for (uint32_t c = 0; c < method->chain_count; c++) {
-        bool jumped = false;
-        for (uint32_t i = 0; i < method->chains[c].count; i++) {
-            const fid_code *code = &method->chains[c].code[i];
-            if (code->kind == FID_CODE_JUMP_FALSE && jumped) continue; /* the first has said it all */
-            jumped |= code->kind == FID_CODE_JUMP_FALSE;
-            note_code(method, code);
-        }
-    }
-    for (uint32_t i = 0; i < method->output_count; i++) {
-        fid_value *output = &method->values[method->outputs[i].value];
-        note_reads(&output, 1);
-    }
-}
-
 /* ---- Passes ---- */
 
 static fid_status located(fid_method *method, fid_status status, uint32_t index) {
@@ -351,6 +290,6 @@ fid_status fid_method_load_code(fid_method *method) {
     work_out_uses(method);
     for (uint32_t i = 0; i < method->chain_count; i++) FID_TRY(finish_chain(method, &method->chains[i]));
     FID_TRY(give_homes(method));
-    find_zero_starts(method);
+    FID_TRY(fid_method_find_zero_starts(method));
     return list_rebound(method);
 }

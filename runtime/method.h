@@ -33,7 +33,7 @@ typedef struct fid_method_tensor {
     bool home_planned;       /* in planned memory */
     bool home_allocated;     /* from the allocator: freed by the method */
     uint32_t buffer;         /* planned: which buffer */
-    bool written;            /* at load, while instructions are gone through in order: something before writes it */
+    bool written;            /* zero.c: an instruction before the present one writes it */
     bool starts_as_zero;     /* it may be read before it is written */
     uint32_t initial;        /* data entry of the initial content; 0: none */
     uint64_t initial_set;
@@ -183,6 +183,10 @@ fid_status fid_method_fill_memory(fid_method *method);
 
 /* ---- code.c: instructions ---- */
 fid_status fid_method_load_code(fid_method *method);
+
+/* ---- zero.c ---- */
+/* Which tensors start as zeros: those that may be read before they are written. */
+fid_status fid_method_find_zero_starts(fid_method *method);
 
 /* ---- call.c: one kernel call ---- */
 /* Finds the operators of the plan that are marked in `used`; one failure lists all that are missing. */
