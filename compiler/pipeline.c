@@ -88,7 +88,7 @@ fid_status fidc_lower(fidc_program *program, const fidc_options *options) {
 static fid_status plan_methods(compilation *c) {
     bool cpu = c->options->target == FIDC_TARGET_CPU;
     fidc_plan_options options = {
-        .alignment = cpu ? 64 : 16, .no_reuse = c->options->no_reuse, .alias_views = cpu, .plan_inputs = true, .plan_outputs = true};
+        .alignment = cpu ? 64 : 16, .no_reuse = c->options->no_reuse, .alias_views = true, .in_place = cpu, .plan_inputs = true, .plan_outputs = true};
     c->plans = fidc_allocate(c->program, c->program->method_count * sizeof *c->plans);
     if (!c->plans) return fid_fail(c->sink, FID_OUT_OF_MEMORY, "no memory to plan");
     for (uint32_t i = 0; i < c->program->method_count; i++) {

@@ -152,9 +152,9 @@ static void run_both(fidc_program *program, const fidc_plan_options *options) {
 static void check(const char *text) {
     fid_message message = {0};
     fid_sink sink = fid_message_sink(&message);
-    for (unsigned kind = 0; kind < 4; kind++) {
+    for (unsigned kind = 0; kind < 5; kind++) {
         fidc_program *program;
-        const fidc_plan_options options = {.alignment = 64, .alias_views = kind != 1, .no_reuse = kind == 2, .plan_inputs = kind != 3, .plan_outputs = true};
+        const fidc_plan_options options = {.alignment = 64, .alias_views = kind != 1, .in_place = kind != 4, .no_reuse = kind == 2, .plan_inputs = kind != 3, .plan_outputs = true};
         assert_int_equal(fidc_program_create(fid_environment_default(NULL).allocator, &sink, &fid_builtin_ops, &program), FID_OK);
         fid_status status = fidc_parse(program, text, strlen(text));
         assert_string_equal(message.text, "");

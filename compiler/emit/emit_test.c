@@ -31,7 +31,7 @@ static fid_status append(void *self, const void *data, size_t size) {
 }
 
 static void emit_program(emitted *e, bool alias_views, bool stack_traces) {
-    const fidc_plan_options options = {.alignment = 64, .alias_views = alias_views, .plan_inputs = true, .plan_outputs = true};
+    const fidc_plan_options options = {.alignment = 64, .alias_views = alias_views, .in_place = alias_views, .plan_inputs = true, .plan_outputs = true};
     const fidc_emit_options how = {.target = FIDC_TARGET_CPU, .stack_traces = stack_traces};
     const fidc_writer writer = {append, e};
     fidc_plan plans[4];
@@ -306,7 +306,7 @@ static void *scarce_resize(void *self, void *memory, size_t old_size, size_t new
 
 static void every_failing_allocation_is_reported(void **state) {
     (void)state;
-    const fidc_plan_options options = {.alignment = 64, .alias_views = true, .plan_inputs = true, .plan_outputs = true};
+    const fidc_plan_options options = {.alignment = 64, .alias_views = true, .in_place = true, .plan_inputs = true, .plan_outputs = true};
     const fidc_emit_options how = {.target = FIDC_TARGET_CPU};
     for (size_t n = 0;; n++) {
         emitted e;

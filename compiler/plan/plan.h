@@ -28,7 +28,8 @@ typedef struct fidc_plan {
 typedef struct fidc_plan_options {
     uint32_t alignment;     /* of every placement: 64 for cpu, 16 for portable */
     bool no_reuse;          /* every tensor its own memory: for finding planner faults */
-    bool alias_views;       /* views and in-place results share memory (cpu target); portable: only et_view, which upstream binds itself */
+    bool alias_views;       /* views share memory with what they show, parts of concatenations with the whole */
+    bool in_place;          /* pointwise results lie over arguments that die: our kernels allow it, upstream's do not promise it */
     bool plan_inputs, plan_outputs;
 } fidc_plan_options;
 

@@ -274,14 +274,15 @@ static bool write_state(fidc_planner *planner, const fidc_node *node, uint32_t m
     if (!fidc_sizes_static(target) || state->last_read > moment) return false;
     fidc_life place = *state;
     place.value = out->value;
-    if (state->last_read == moment && (node->op->kind != FID_OP_POINTWISE || !reads_in_step(planner, node, &place, fidc_plan_index(target)))) return false;
+    bool in_step = planner->options->in_place && node->op->kind == FID_OP_POINTWISE && reads_in_step(planner, node, &place, fidc_plan_index(target));
+    if (state->last_read == moment && !in_step) return false;
     join(planner, out, state, 0);
     return true;
 }
 
 /* A pointwise result takes the place of an argument that dies here and is as large. */
 static bool write_in_place(fidc_planner *planner, const fidc_node *node, uint32_t moment) {
-    if (node->op->kind != FID_OP_POINTWISE || node->output_count != 1 || node->graph_count) return false;
+    if (!planner->options->in_place || node->op->kind != FID_OP_POINTWISE || node->output_count != 1) return false;
     fidc_life *out = fidc_life_of(planner, node->outputs[0]);
     if (!out->has_address) return false;
     for (uint32_t i = 0; i < node->arg_count; i++) {

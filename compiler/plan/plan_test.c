@@ -263,7 +263,7 @@ static void random_graphs_keep_every_value_until_its_last_read(void **state) {
         fidc_program *program = new_program(&sink);
         fidc_graph *graph = random_graph(program, 5 + random_below(60));
         for (unsigned kind = 0; kind < 8; kind++) {
-            fidc_plan_options options = {.alignment = kind & 1 ? 64 : 16, .alias_views = kind & 2, .no_reuse = kind == 4, .plan_inputs = kind != 7, .plan_outputs = kind != 6};
+            fidc_plan_options options = {.alignment = kind & 1 ? 64 : 16, .alias_views = kind & 2, .in_place = kind & 1, .no_reuse = kind == 4, .plan_inputs = kind != 7, .plan_outputs = kind != 6};
             fidc_plan plan;
             assert_int_equal(fidc_plan_graph(graph, &options, &plan), FID_OK);
             check_plan(graph, &plan);
@@ -283,7 +283,7 @@ static fidc_program *parsed(const char *text, const fid_sink *sink) {
 }
 
 static fidc_plan plan_of(fidc_program *program) {
-    const fidc_plan_options options = {.alignment = 64, .alias_views = true, .plan_inputs = true, .plan_outputs = true};
+    const fidc_plan_options options = {.alignment = 64, .alias_views = true, .in_place = true, .plan_inputs = true, .plan_outputs = true};
     fidc_plan plan;
     assert_int_equal(fidc_plan_graph(program->methods[0], &options, &plan), FID_OK);
     return plan;
