@@ -91,6 +91,9 @@ size_t fid_method_output_count(const fid_method *method);
 fid_status fid_method_input_info(const fid_method *method, size_t index, fid_tensor_info *out_info);
 fid_status fid_method_output_info(const fid_method *method, size_t index, fid_tensor_info *out_info);
 size_t fid_method_planned_bytes(const fid_method *method);
+/* How the model's nested inputs and outputs flatten to lists: upstream's encoded text, "" if the program has none. */
+const char *fid_method_input_tree(const fid_method *method);
+const char *fid_method_output_tree(const fid_method *method);
 
 /* Gives an input. Tensors: dtype and rank must match, sizes lie within the bounds; any strides: `strides` in elements, NULL for
  * row-major. `by_reference`: the data stays the caller's and valid for every run until the input is set again; it is used in

@@ -93,3 +93,11 @@ void fid_method_unload(fid_method *method) {
 }
 
 size_t fid_method_planned_bytes(const fid_method *method) { return method->planned_size; }
+
+static const char *tree(const fid_method *method, uint32_t slot) {
+    const char *text = fid_fb_get_string(fid_fb_get_table(method->plan, FID_PTE_ExecutionPlan_container_meta_type), slot);
+    return text ? text : "";
+}
+
+const char *fid_method_input_tree(const fid_method *method) { return tree(method, FID_PTE_ContainerMetadata_encoded_inp_str); }
+const char *fid_method_output_tree(const fid_method *method) { return tree(method, FID_PTE_ContainerMetadata_encoded_out_str); }

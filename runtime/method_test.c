@@ -73,6 +73,14 @@ static void test_unaligned_memory_is_refused(void **state) {
     free(bytes.data);
 }
 
+static void test_trees_of_inputs_and_outputs(void **state) {
+    (void)state;
+    loaded l = load_golden("pieces", "forward");
+    assert_non_null(strstr(fid_method_input_tree(l.method), "T"));
+    assert_true(strlen(fid_method_output_tree(l.method)) > strlen(fid_method_input_tree(l.method))); /* five against one */
+    unload(&l);
+}
+
 static void test_missing_method_is_named(void **state) {
     (void)state;
     loaded l = load_golden("sums", "once");
@@ -398,6 +406,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_wrong_identifier_names_found_and_expected),
         cmocka_unit_test(test_unaligned_memory_is_refused),
+        cmocka_unit_test(test_trees_of_inputs_and_outputs),
         cmocka_unit_test(test_missing_method_is_named),
         cmocka_unit_test(test_all_missing_operators_are_listed),
         cmocka_unit_test(test_file_that_is_not_there),
