@@ -96,9 +96,12 @@ static fid_message message;
 static fid_environment environment;
 static watch watcher;
 
+static test_allocator memory; /* refuses what a damaged size asks for */
+
 static int start(void **state) {
     (void)state;
     environment = fid_environment_default(&message);
+    environment.allocator = (fid_allocator){test_resize, &memory};
     pthread_mutex_init(&watcher.mutex, NULL);
     return pthread_create(&watcher.thread, NULL, watch_runs, &watcher);
 }

@@ -60,11 +60,13 @@ static inline test_bytes test_write(const fid_environment *environment, const fi
     return test_bytes_copy(text.bytes, text.size);
 }
 
-/* malloc that refuses allocation number `fail_at` and counts what is held. */
+/* malloc that refuses allocation number `fail_at`, and any that is huge, and counts what is held. */
 typedef struct test_allocator {
     size_t count, fail_at; /* fail_at 0: never */
     size_t held;
 } test_allocator;
+
+#define TEST_HUGE ((size_t)1 << 28)
 
 static inline void *test_resize(void *self, void *memory, size_t old_size, size_t new_size) {
     test_allocator *allocator = self;
@@ -74,8 +76,8 @@ static inline void *test_resize(void *self, void *memory, size_t old_size, size_
         allocator->held -= old_size;
         return NULL;
     }
-    if (++allocator->count == allocator->fail_at || posix_memalign(&grown, 64, new_size) != 0) return NULL;
-    memset(grown, 0xa5, new_size);
+    if (++allocator->count == allocator->fail_at || new_size > TEST_HUGE || posix_memalign(&grown, 64, new_size) != 0) return NULL;
+    memset(grown, 0xa5, new_size < 4096 ? new_size : 4096);
     if (memory) {
         memcpy(grown, memory, old_size < new_size ? old_size : new_size);
         free(memory);
