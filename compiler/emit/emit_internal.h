@@ -3,7 +3,7 @@
 #define FIDC_EMIT_INTERNAL_H
 
 #include "compiler/emit/emit.h"
-#include "compiler/plan/plan_internal.h"
+#include "compiler/plan/plan_control.h"
 #include "format/pte_write.h"
 
 /* A list that grows; items are zeroed. Freed with the emitter. */

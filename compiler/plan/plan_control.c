@@ -1,5 +1,7 @@
 /* Control flow as planner and emitter see it: what each input of a sub-graph is, and which results are carried. */
-#include "compiler/plan/plan_internal.h"
+#include "compiler/plan/plan_control.h"
+
+#include "compiler/plan/plan.h"
 
 fidc_control fidc_control_of(const fidc_node *node) {
     static const struct { const char *name; fidc_control control; } known[] = {

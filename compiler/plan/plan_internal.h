@@ -3,6 +3,7 @@
 #define FIDC_PLAN_INTERNAL_H
 
 #include "compiler/plan/plan.h"
+#include "compiler/plan/plan_control.h"
 
 /* Moments of a run: 0 is before the first node, then each node has one, in order; those of a sub-graph stand after their node's, and
  * one more follows each sub-graph, when its results are taken. `end` comes last: outputs are read and states are written back. */
@@ -57,21 +58,6 @@ static inline bool fidc_life_is_plain_constant(const fidc_life *life) {
 static inline fidc_life *fidc_life_of(const fidc_planner *planner, const fidc_value *value) {
     return &planner->lives[fidc_plan_index(value)];
 }
-
-/* How a node's sub-graphs are run. */
-typedef enum fidc_control { FIDC_NO_CONTROL, FIDC_COND, FIDC_WHILE, FIDC_MAP, FIDC_SCAN } fidc_control;
-fidc_control fidc_control_of(const fidc_node *node);
-
-/* What an input of a sub-graph is bound to. */
-typedef struct fidc_binding {
-    const fidc_arg *arg;        /* the node's operand: the input is that value */
-    const fidc_value *carry;    /* or the node's result that carries it from one round to the next */
-    const fidc_value *stack;    /* or a row of this tensor, copied in every round */
-} fidc_binding;
-/* Of input `i` of the node's graphs[k]; all NULL if the node has no operand for it. */
-fidc_binding fidc_control_binding(const fidc_node *node, uint32_t i);
-/* Results of the node that carry; the others are stacks of rows (none for cond and while_loop). */
-uint32_t fidc_control_carries(const fidc_node *node);
 
 /* Calls `visit` for every value that an argument names. */
 void fidc_plan_each_value(const fidc_arg *arg, void (*visit)(void *self, const fidc_value *value), void *self);
