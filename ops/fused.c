@@ -8,10 +8,10 @@ fid_status fid_fused_activation_of(const fid_call *call, uint32_t i, fid_activat
                     (unsigned)i);
 }
 
-/* Both halves of `padding`. */
-static fid_status read_padding(const fid_call *call, fid_window *window) {
+/* Both halves of `padding`, argument `i`. */
+static fid_status read_padding(const fid_call *call, uint32_t i, fid_window *window) {
     size_t count, spatial = window->spatial;
-    const int64_t *items = fid_arg_ints(call, 7, &count);
+    const int64_t *items = fid_arg_ints(call, i, &count);
     if (count != 2 * spatial)
         return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: padding has %zu numbers, expected %zu", call->name, count, 2 * spatial);
     for (size_t d = 0; d < spatial; d++) {
@@ -55,8 +55,20 @@ static fid_status check_weight(const fid_call *call, const fid_convolution *c) {
                     fid_shape_text(sizes, c->weight->rank, text, sizeof text));
 }
 
-fid_status fid_fused_convolution_of(const fid_call *call, fid_convolution *out) {
+/* Kernel, stride, padding and dilation at arguments i to i + 3, and what follows from them for `self`. */
+static fid_status read_window(const fid_call *call, uint32_t i, const fid_tensor *self, fid_window *w) {
     static const int64_t ones[3] = {1, 1, 1};
+    w->spatial = self->rank - 2u;
+    for (size_t d = 0; d < 3; d++) w->in[d] = w->out[d] = w->kernel[d] = w->stride[d] = w->dilation[d] = 1;
+    for (size_t d = 3 - w->spatial; d < 3; d++) w->in[d] = self->sizes[self->rank - 3u + d];
+    FID_TRY(fid_spatial_list(call, i, w->spatial, 1, NULL, w->kernel));
+    FID_TRY(fid_spatial_list(call, i + 1, w->spatial, 1, ones, w->stride));
+    FID_TRY(read_padding(call, i + 2, w));
+    FID_TRY(fid_spatial_list(call, i + 3, w->spatial, 1, ones, w->dilation));
+    return out_sizes(call, w);
+}
+
+fid_status fid_fused_convolution_of(const fid_call *call, fid_convolution *out) {
     const fid_tensor *self = fid_arg_tensor(call, 0);
     *out = (fid_convolution){.input = self, .weight = fid_arg_tensor(call, 1), .bias = fid_arg_tensor(call, 2), .batched = true,
                              .out_channels = fid_arg_int(call, 4), .groups = fid_arg_int(call, 9)};
@@ -64,14 +76,42 @@ fid_status fid_fused_convolution_of(const fid_call *call, fid_convolution *out) 
         return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: input of rank %d, expected 3 to 5", call->name, self->rank);
     out->batch = self->sizes[0];
     out->in_channels = self->sizes[1];
-    fid_window *w = &out->window;
-    w->spatial = self->rank - 2u;
-    for (size_t d = 0; d < 3; d++) w->in[d] = w->out[d] = w->kernel[d] = w->stride[d] = w->dilation[d] = 1;
-    for (size_t d = 3 - w->spatial; d < 3; d++) w->in[d] = self->sizes[self->rank - 3u + d];
-    FID_TRY(fid_spatial_list(call, 5, w->spatial, 1, NULL, w->kernel));
-    FID_TRY(fid_spatial_list(call, 6, w->spatial, 1, ones, w->stride));
-    FID_TRY(read_padding(call, w));
-    FID_TRY(fid_spatial_list(call, 8, w->spatial, 1, ones, w->dilation));
-    FID_TRY(check_weight(call, out));
-    return out_sizes(call, w);
+    FID_TRY(read_window(call, 5, self, &out->window));
+    return check_weight(call, out);
+}
+
+/* ---- fid::separable_convolution ---- */
+
+/* A pointwise weight from k to n channels. */
+static fid_status check_pointwise(const fid_call *call, const fid_tensor *weight, int64_t k, int64_t n) {
+    bool fits = n >= 0 && weight->rank == 3 && weight->sizes[0] == fid_panels(n) && weight->sizes[1] == k && weight->sizes[2] == FID_PANEL;
+    if (fits) return FID_OK;
+    char text[120];
+    return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: packed weights of shape %s do not lead from %lld to %lld channels", call->name,
+                    fid_shape_text(weight->sizes, weight->rank, text, sizeof text), (long long)k, (long long)n);
+}
+
+fid_status fid_separable_of(const fid_call *call, fid_separable *out) {
+    const fid_tensor *self = fid_arg_tensor(call, 0);
+    int64_t hidden = fid_arg_int(call, 3);
+    *out = (fid_separable){.expand_weight = fid_arg_tensor(call, 1), .expand_bias = fid_arg_tensor(call, 2),
+                           .project_weight = fid_arg_tensor(call, 16), .project_bias = fid_arg_tensor(call, 17),
+                           .add = fid_arg_tensor(call, FID_SEPARABLE_ADD), .out_channels = fid_arg_int(call, 19)};
+    if (self->rank != 4 || hidden < 2)
+        return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: input of rank %d and %lld hidden channels, expected 4 and at least 2", call->name,
+                        self->rank, (long long)hidden);
+    fid_convolution *d = &out->depthwise;
+    *d = (fid_convolution){.input = self, .weight = fid_arg_tensor(call, 7), .bias = fid_arg_tensor(call, 8), .batched = true,
+                           .batch = self->sizes[0], .in_channels = hidden, .out_channels = hidden, .groups = hidden};
+    out->in_channels = self->sizes[1];
+    FID_TRY(read_window(call, 9, self, &d->window));
+    FID_TRY(check_weight(call, d));
+    if (out->expand_weight) FID_TRY(check_pointwise(call, out->expand_weight, out->in_channels, hidden));
+    else if (out->in_channels != hidden)
+        return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: %lld channels for a depthwise kernel of %lld", call->name,
+                        (long long)out->in_channels, (long long)hidden);
+    FID_TRY(check_pointwise(call, out->project_weight, hidden, out->out_channels));
+    FID_TRY(fid_fused_activation_of(call, 4, &out->expand_activation));
+    FID_TRY(fid_fused_activation_of(call, 13, &out->activation));
+    return fid_fused_activation_of(call, 20, &out->project_activation);
 }

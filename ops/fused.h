@@ -21,4 +21,16 @@ static inline bool fid_convolution_is_depthwise(const fid_convolution *c) {
     return !c->transposed && c->groups == c->in_channels && c->groups == c->out_channels && c->groups > 1;
 }
 
+/* fid::separable_convolution(self, expand_weight?, expand_bias?, hidden, expand_activation, a, b, weight, bias?, kernel, stride, padding,
+ * dilation, activation, a, b, project_weight, project_bias?, add?, out_channels, project_activation, a, b): a pointwise convolution to
+ * `hidden` channels (none if expand_weight is absent), a depthwise one, and a pointwise one, each as fid::convolution. */
+enum { FID_SEPARABLE_ADD = 18 };
+typedef struct fid_separable {
+    fid_convolution depthwise; /* input: self, whatever its channels; in_channels = out_channels = groups = hidden */
+    const fid_tensor *expand_weight, *expand_bias, *project_weight, *project_bias, *add;
+    int64_t in_channels, out_channels;
+    fid_activation expand_activation, activation, project_activation;
+} fid_separable;
+fid_status fid_separable_of(const fid_call *call, fid_separable *out);
+
 #endif

@@ -51,3 +51,16 @@ fid_status fid_shape_fused_convolution(const fid_call *call, fid_meta *outs, siz
     FID_TRY(check_bias(call, 2, c.out_channels));
     return check_add(call, FID_FUSED_CONVOLUTION_ADD, outs);
 }
+
+fid_status fid_shape_fused_separable(const fid_call *call, fid_meta *outs, size_t out_count) {
+    (void)out_count;
+    fid_separable s;
+    FID_TRY(fid_separable_of(call, &s));
+    const int64_t *out = s.depthwise.window.out;
+    fid_meta_set(outs, (fid_dtype)s.depthwise.input->dtype, (int64_t[]){s.depthwise.batch, s.out_channels, out[1], out[2]}, 4);
+    memcpy(outs->dim_order, (uint8_t[]){0, 2, 3, 1}, 4);
+    FID_TRY(check_bias(call, 2, s.depthwise.groups));
+    FID_TRY(check_bias(call, 8, s.depthwise.groups));
+    FID_TRY(check_bias(call, 17, s.out_channels));
+    return check_add(call, FID_SEPARABLE_ADD, outs);
+}

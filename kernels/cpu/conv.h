@@ -17,6 +17,7 @@ typedef struct fidk_conv {
     const float *add;     /* as out, or NULL */
     float *out;           /* (batch, out..., out_channels) */
     fid_activation activation;
+    int64_t in_line, out_line; /* line of the image that `input`, `out` start with: 0 but for fidk_depthwise_band */
 } fidk_conv;
 
 void fidk_conv_set(fidk_conv *conv, const fid_convolution *from);
@@ -30,5 +31,9 @@ void fidk_conv_pack(const fid_convolution *conv, float *out_packed);
 /* The depthwise part of the two above. */
 size_t fidk_depthwise_scratch_bytes(const fidk_conv *conv);
 void fidk_depthwise_run(const fidk_conv *conv, void *scratch);
+/* Output lines [first, first + count) of one image, whose lines that they see are in memory; on this thread. `scratch`: the bytes that
+ * fidk_depthwise_band_bytes names. */
+size_t fidk_depthwise_band_bytes(const fidk_conv *conv);
+void fidk_depthwise_band(const fidk_conv *conv, size_t first, size_t count, void *scratch);
 
 #endif

@@ -54,7 +54,8 @@ static void run_pixels(const fidk_conv *conv, size_t line, int64_t x, int64_t st
     const fid_window *w = &conv->window;
     size_t lines = (size_t)(w->out[0] * w->out[1]), image = (size_t)(w->in[0] * w->in[1] * w->in[2]) * conv->in_channels;
     int64_t at[3] = {(int64_t)(line % lines) / w->out[1], (int64_t)(line % lines) % w->out[1], x};
-    size_t out = (line * (size_t)w->out[2] + (size_t)x) * conv->out_channels + part->channel;
+    size_t out = ((line - (size_t)conv->out_line) * (size_t)w->out[2] + (size_t)x) * conv->out_channels + part->channel;
+    int64_t before = conv->in_line * w->in[2] * (int64_t)conv->in_channels; /* floats of the image that are not in memory */
     fidk_depthwise tile = {
         .taps = fidk_window_taps(w, conv->in_channels, at, part->offsets, part->rows), .offsets = part->offsets, .rows = part->rows,
         .in = conv->input + line / lines * image + part->channel, .in_step = (size_t)(step * w->stride[2]) * conv->in_channels,
@@ -64,6 +65,7 @@ static void run_pixels(const fidk_conv *conv, size_t line, int64_t x, int64_t st
     const fid_activation *f = &conv->activation;
     if (f->kind == FID_ACTIVATION_RELU) tile.low = 0;
     if (f->kind == FID_ACTIVATION_CLAMP) tile.low = (float)f->a, tile.high = (float)f->b;
+    for (size_t t = 0; before && t < tile.taps; t++) part->offsets[t] -= before;
     tile.tap_step = (size_t)w->dilation[2] * conv->in_channels;
     if (pixels > 1) tile.whole_lines = (size_t)w->kernel[2]; /* in the middle of a line */
     conv->tiles->depthwise(&tile);
@@ -85,21 +87,28 @@ static void run_line(const fidk_conv *conv, size_t line, const line_part *part) 
 
 /* Channels to take through all lines of a task before the next: the lines under the kernel then stay in the first-level cache. An
  * image that does not stay in the second level is read once, in whole lines. */
-static size_t chunk_of(const fidk_conv *conv) {
+static size_t chunk_of(const fidk_conv *conv, size_t image_floats) {
     size_t floats = (size_t)(conv->window.kernel[0] * conv->window.kernel[1] * conv->window.in[2]);
-    size_t image = (size_t)(conv->window.in[0] * conv->window.in[1] * conv->window.in[2]) * conv->in_channels;
     size_t chunk = floats ? CACHE_FLOATS / floats / FIDK_PANEL * FIDK_PANEL : FIDK_PANEL;
-    if (image > LARGE_IMAGE) return conv->in_channels;
+    if (image_floats > LARGE_IMAGE) return conv->in_channels;
     return chunk < 2 * FIDK_PANEL ? 2 * FIDK_PANEL : chunk;
+}
+
+/* Lines [line, end), channels [channel, last) in chunks. */
+static void run_lines(const fidk_conv *conv, size_t line, size_t end, size_t channel, size_t last, size_t chunk, void *scratch) {
+    line_part part = {.offsets = scratch};
+    part.rows = (uint32_t *)(part.offsets + taps_of(conv));
+    for (; channel < last; channel += chunk) {
+        part.channel = channel;
+        part.channels = last - channel < chunk ? last - channel : chunk;
+        for (size_t l = line; l < end; l++) run_line(conv, l, &part);
+    }
 }
 
 static void run_task(void *context, size_t index) {
     const line_work *w = context;
     const fidk_conv *conv = w->conv;
-    size_t tasks = task_count(w), panels = fidk_panels(conv->out_channels), channel = 0, last = conv->out_channels, line = 0, end = w->lines;
-    uint8_t *scratch = w->scratch + index * task_bytes(conv);
-    line_part part = {.offsets = (int64_t *)scratch};
-    part.rows = (uint32_t *)(part.offsets + taps_of(conv));
+    size_t panels = fidk_panels(conv->out_channels), channel = 0, last = conv->out_channels, line = 0, end = w->lines, tasks = task_count(w);
     if (w->parts > 1) {
         channel = fidk_part_begin(panels, w->parts, index) * FIDK_PANEL;
         last = fidk_part_begin(panels, w->parts, index + 1) * FIDK_PANEL;
@@ -108,11 +117,15 @@ static void run_task(void *context, size_t index) {
         line = fidk_part_begin(w->lines, tasks, index);
         end = fidk_part_begin(w->lines, tasks, index + 1);
     }
-    for (size_t chunk = chunk_of(conv); channel < last; channel += chunk) {
-        part.channel = channel;
-        part.channels = last - channel < chunk ? last - channel : chunk;
-        for (size_t l = line; l < end; l++) run_line(conv, l, &part);
-    }
+    const int64_t *in = conv->window.in;
+    size_t chunk = chunk_of(conv, (size_t)(in[0] * in[1] * in[2]) * conv->in_channels);
+    run_lines(conv, line, end, channel, last, chunk, w->scratch + index * task_bytes(conv));
+}
+
+size_t fidk_depthwise_band_bytes(const fidk_conv *conv) { return task_bytes(conv); }
+
+void fidk_depthwise_band(const fidk_conv *conv, size_t first, size_t count, void *scratch) {
+    run_lines(conv, first, first + count, 0, conv->out_channels, chunk_of(conv, 0), scratch);
 }
 
 void fidk_depthwise_run(const fidk_conv *conv, void *scratch) {

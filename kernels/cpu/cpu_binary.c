@@ -78,12 +78,12 @@ static fid_status prepare_number(fid_call *call) {
     static fid_status id##_run(fid_call *call) {                                                                       \
         return run_tensors(call, FIDK_BINARY_##KIND, fid_arg_tensor(call, 0), fid_arg_tensor(call, 1), scale);         \
     }                                                                                                                  \
-    const fid_kernel fid_cpu_##id = {.prepare = prepare_tensors, .run = id##_run};
+    const fid_kernel fid_cpu_##id = {.prepare = prepare_tensors, .run = id##_run, .any_numbers = true};
 #define DEFINE_NUMBER(id, KIND, scale)                                                                                 \
     static fid_status id##_run(fid_call *call) {                                                                       \
         return run_number(call, FIDK_BINARY_##KIND, fid_arg_double(call, 1), scale);                                   \
     }                                                                                                                  \
-    const fid_kernel fid_cpu_##id = {.prepare = prepare_number, .run = id##_run};
+    const fid_kernel fid_cpu_##id = {.prepare = prepare_number, .run = id##_run, .any_numbers = true};
 
 DEFINE_TENSORS(add_Tensor, ADD, fid_arg_double(call, 2))
 DEFINE_TENSORS(sub_Tensor, SUB, fid_arg_double(call, 2))
@@ -99,14 +99,14 @@ DEFINE_NUMBER(div_Scalar, DIV, 1)
 static fid_status rsub_Tensor_run(fid_call *call) {
     return run_tensors(call, FIDK_BINARY_SUB, fid_arg_tensor(call, 1), fid_arg_tensor(call, 0), fid_arg_double(call, 2));
 }
-const fid_kernel fid_cpu_rsub_Tensor = {.prepare = prepare_tensors, .run = rsub_Tensor_run};
+const fid_kernel fid_cpu_rsub_Tensor = {.prepare = prepare_tensors, .run = rsub_Tensor_run, .any_numbers = true};
 
 static fid_status rsub_Scalar_run(fid_call *call) {
     float value = (float)fid_arg_double(call, 1);
     fid_tensor scalar = {.data = &value, .dtype = FID_FLOAT32};
     return run_tensors(call, FIDK_BINARY_SUB, &scalar, fid_arg_tensor(call, 0), fid_arg_double(call, 2));
 }
-const fid_kernel fid_cpu_rsub_Scalar = {.prepare = prepare_number, .run = rsub_Scalar_run};
+const fid_kernel fid_cpu_rsub_Scalar = {.prepare = prepare_number, .run = rsub_Scalar_run, .any_numbers = true};
 
 /* ---- glu(self, dim): the first half times the sigmoid of the second ---- */
 
@@ -125,4 +125,4 @@ static fid_status glu_run(fid_call *call) {
     return FID_OK;
 }
 
-const fid_kernel fid_cpu_glu = {.prepare = prepare_number, .run = glu_run};
+const fid_kernel fid_cpu_glu = {.prepare = prepare_number, .run = glu_run, .any_numbers = true};

@@ -2,6 +2,7 @@
 #include "kernels/cpu/kernel_testing.h"
 
 #include "kernels/cpu/conv.h"
+#include "kernels/cpu/pack_weights.h"
 
 typedef struct convolution_case {
     size_t spatial;
@@ -91,10 +92,40 @@ static void fused_convolution_matches(void **state) {
     }
 }
 
+static fid_value *panels(int64_t n, int64_t k) {
+    fid_value *plain = FLOATS(ROW_MAJOR, 1, n, k), *packed_value = FLOATS(ROW_MAJOR, 0, fid_panels(n), k, FID_PANEL);
+    fidk_pack_rows(plain->as.tensor->data, (size_t)k, (size_t)n, (size_t)k, packed_value->as.tensor->data);
+    return packed_value;
+}
+
+/* Images large enough for several bands, with and without an expansion. */
+static void separable_convolution_matches(void **state) {
+    static const struct {
+        int64_t batch, in, hidden, out, height, width, kernel, stride, dilation;
+    } blocks[] = {{1, 5, 19, 7, 9, 11, 3, 1, 1}, {2, 16, 96, 24, 56, 30, 3, 2, 1}, {1, 24, 144, 24, 40, 40, 5, 1, 1}, {1, 8, 33, 20, 70, 33, 3, 1, 2}};
+    (void)state;
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+        for (int expand = 0; expand < 2; expand++) {
+            int64_t k = blocks[i].kernel, s = blocks[i].stride, d = blocks[i].dilation, hidden = blocks[i].hidden, p = k / 2;
+            int64_t height = (blocks[i].height + 2 * p - (k - 1) * d - 1) / s + 1, width = (blocks[i].width + 2 * p - (k - 1) * d - 1) / s + 1;
+            int64_t in = expand ? blocks[i].in : hidden;
+            COMPARE(fused_separable, 1, 3e-4, FLOATS(CHANNELS_LAST, 1, blocks[i].batch, in, blocks[i].height, blocks[i].width),
+                    expand ? panels(hidden, in) : NOTHING, expand ? FLOATS(ROW_MAJOR, 1, hidden) : NOTHING, INT(hidden), testing_text("clamp"),
+                    DOUBLE(0), DOUBLE(6), panels(hidden, k * k), FLOATS(ROW_MAJOR, 1, hidden), INTS(k, k), INTS(s, s), INTS(p, p, p, p),
+                    INTS(d, d), testing_text("hardswish"), DOUBLE(0), DOUBLE(0), panels(blocks[i].out, hidden),
+                    i % 2 ? FLOATS(ROW_MAJOR, 1, blocks[i].out) : NOTHING,
+                    expand ? FLOATS(CHANNELS_LAST, 1, blocks[i].batch, blocks[i].out, height, width) : NOTHING, INT(blocks[i].out),
+                    testing_text("none"), DOUBLE(0), DOUBLE(0));
+            testing_free();
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_convolution_matches),
         cmocka_unit_test(fused_convolution_matches),
+        cmocka_unit_test(separable_convolution_matches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

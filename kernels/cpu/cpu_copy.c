@@ -9,7 +9,7 @@ static fid_status prepare_same_dtype(fid_call *call) {
 }
 
 #define KERNEL(id, prepare_function, run_function)                                                                     \
-    const fid_kernel fid_cpu_##id = {.prepare = prepare_function, .run = run_function};
+    const fid_kernel fid_cpu_##id = {.prepare = prepare_function, .run = run_function, .any_numbers = true};
 
 static const uint8_t *bytes_at(const fid_tensor *tensor, int64_t element) {
     return (const uint8_t *)tensor->data + element * (int64_t)fid_dtype_size((fid_dtype)tensor->dtype);
@@ -207,4 +207,4 @@ static fid_status run_pad(fid_call *call) {
     if (fid_tensor_numel(self)) fidk_copy_view(call, &place, self->data, self->strides);
     return FID_OK;
 }
-KERNEL(constant_pad_nd, prepare_pad, run_pad)
+const fid_kernel fid_cpu_constant_pad_nd = {.prepare = prepare_pad, .run = run_pad};

@@ -48,7 +48,7 @@ static fid_status prepare(fid_call *call) {
 
 #define DEFINE_KERNEL(id, KIND)                                                                                        \
     static fid_status id##_run(fid_call *call) { return run_unary(call, FIDK_UNARY_##KIND, 0, 0); }                    \
-    const fid_kernel fid_cpu_##id = {.prepare = prepare, .run = id##_run};
+    const fid_kernel fid_cpu_##id = {.prepare = prepare, .run = id##_run, .any_numbers = true};
 
 DEFINE_KERNEL(relu, RELU)
 DEFINE_KERNEL(sigmoid, SIGMOID)
@@ -74,21 +74,21 @@ static double number_or(const fid_call *call, uint32_t i, double absent) {
 static fid_status hardtanh_run(fid_call *call) {
     return run_unary(call, FIDK_UNARY_CLAMP, fid_arg_double(call, 1), fid_arg_double(call, 2));
 }
-const fid_kernel fid_cpu_hardtanh = {.prepare = prepare, .run = hardtanh_run};
+const fid_kernel fid_cpu_hardtanh = {.prepare = prepare, .run = hardtanh_run, .any_numbers = true};
 
 static fid_status clamp_run(fid_call *call) {
     return run_unary(call, FIDK_UNARY_CLAMP, number_or(call, 1, -INFINITY), number_or(call, 2, INFINITY));
 }
-const fid_kernel fid_cpu_clamp = {.prepare = prepare, .run = clamp_run};
+const fid_kernel fid_cpu_clamp = {.prepare = prepare, .run = clamp_run, .any_numbers = true};
 
 static fid_status clamp_min_run(fid_call *call) { return run_unary(call, FIDK_UNARY_CLAMP, fid_arg_double(call, 1), INFINITY); }
-const fid_kernel fid_cpu_clamp_min = {.prepare = prepare, .run = clamp_min_run};
+const fid_kernel fid_cpu_clamp_min = {.prepare = prepare, .run = clamp_min_run, .any_numbers = true};
 
 static fid_status clamp_max_run(fid_call *call) { return run_unary(call, FIDK_UNARY_CLAMP, -INFINITY, fid_arg_double(call, 1)); }
-const fid_kernel fid_cpu_clamp_max = {.prepare = prepare, .run = clamp_max_run};
+const fid_kernel fid_cpu_clamp_max = {.prepare = prepare, .run = clamp_max_run, .any_numbers = true};
 
 static fid_status leaky_relu_run(fid_call *call) { return run_unary(call, FIDK_UNARY_LEAKY_RELU, fid_arg_double(call, 1), 0); }
-const fid_kernel fid_cpu_leaky_relu = {.prepare = prepare, .run = leaky_relu_run};
+const fid_kernel fid_cpu_leaky_relu = {.prepare = prepare, .run = leaky_relu_run, .any_numbers = true};
 
 static fid_status elu_prepare(fid_call *call) {
     return fid_arg_double(call, 2) == 1 && fid_arg_double(call, 3) == 1 ? prepare(call) : FID_NOT_SUPPORTED;
@@ -101,7 +101,7 @@ static fid_status gelu_run(fid_call *call) {
     bool by_tanh = form->tag == FID_TAG_STRING && form->as.string.length == 4 && memcmp(form->as.string.text, "tanh", 4) == 0;
     return run_unary(call, by_tanh ? FIDK_UNARY_GELU_TANH : FIDK_UNARY_GELU, 0, 0);
 }
-const fid_kernel fid_cpu_gelu = {.prepare = prepare, .run = gelu_run};
+const fid_kernel fid_cpu_gelu = {.prepare = prepare, .run = gelu_run, .any_numbers = true};
 
 /* The powers that are other functions. */
 static fidk_unary_kind power_kind(double exponent) {

@@ -141,7 +141,7 @@ TESTING fid_tensor *testing_run(const fid_op *op, const fid_kernel *kernel, size
     static const fid_sink sink = {testing_print, NULL};
     struct fid_scratch memory = {testing_take, testing_take};
     fid_threads pool = {testing_run_threads, &threads, (uint32_t)threads};
-    fid_value *args[24];
+    fid_value *args[32];
     fid_meta metas[8] = {0};
     fid_call call = {.name = op->name, .args = args, .arg_count = (uint32_t)(arg_count + outputs), .output_index = (uint32_t)arg_count,
                      .sink = &sink, .threads = threads > 1 ? &pool : NULL, .cpu = cpu, .memory = &memory};
