@@ -182,6 +182,20 @@ static void pools_lose_places_that_nobody_reads(void **state) {
           "= fid.max_pool2d(%x, [2, 2], [2, 2], [0, 0], [1, 1], False)");
 }
 
+static void large_separable_convolutions_become_one(void **state) {
+    (void)state;
+    const char *text = AFTER("method forward(%x: f32[1, 4, 96, 96]) {\n"
+                             "  const %w: f32[16, 4, 1, 1] = \"w\"\n  const %d: f32[16, 1, 3, 3] = \"d\"\n  const %p: f32[4, 16, 1, 1] = \"p\"\n"
+                             "  %e: f32[1, 16, 96, 96] = " CONVOLUTION("%x", "%w", "None", "0")
+                             "  %r: f32[1, 16, 96, 96] = aten.relu(%e)\n"
+                             "  %h: f32[1, 16, 96, 96] = aten.convolution(%r, %d, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 16)\n"
+                             "  %y: f32[1, 4, 96, 96] = " CONVOLUTION("%h", "%p", "None", "0")
+                             "  %z: f32[1, 4, 96, 96] = aten.add.Tensor(%x, %y, 1)\n"
+                             "  return %z\n}\n", fidc_fuse);
+    holds(text, "= fid.separable_convolution(%x, %w.packed0, None, 16, \"relu\", 0.0, 0.0, %d.packed1, None, [3, 3], [1, 1], [1, 1, 1, 1], [1, 1], "
+                "\"none\", 0.0, 0.0, %p.packed2, None, %x, 4, \"none\", 0.0, 0.0)");
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, end)
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -196,6 +210,7 @@ int main(void) {
         TEST(heads_of_attention_are_not_moved),
         TEST(other_readers_keep_a_permutation_as_it_is),
         TEST(pools_lose_places_that_nobody_reads),
+        TEST(large_separable_convolutions_become_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

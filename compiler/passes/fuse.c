@@ -1,9 +1,10 @@
-/* Fusion for the cpu target, in three walks over each graph.
+/* Fusion for the cpu target, in walks over each graph.
  *
  * 1. A batch norm behind a convolution of constant weight goes into weight and bias.
  * 2. Convolutions become fid::convolution, with a zero padding before them inside; max pools lose a second result that nobody reads.
  * 3. An addition or an activation behind fid::convolution or a linear layer that nobody else reads goes into its epilogue. The fused
- *    operator stands where the last of its parts stood, so that everything it reads is there. */
+ *    operator stands where the last of its parts stood, so that everything it reads is there.
+ * 4. Large pointwise and depthwise convolutions in a row become one operator: fuse_separable.c. */
 #include <math.h>
 
 #include "compiler/passes/pack.h"
@@ -353,7 +354,8 @@ static fid_status fuse_graph(fuser *f, fidc_graph *graph) {
     f->graph = graph;
     FID_TRY(walk(f, fold_norm));
     FID_TRY(walk(f, visit_image));
-    return walk(f, fuse_epilogue);
+    FID_TRY(walk(f, fuse_epilogue));
+    return fidc_fuse_separable(graph);
 }
 
 fid_status fidc_fuse(fidc_program *program) {

@@ -6,7 +6,7 @@
  * - A permutation whose readers take any order gets the dim order in which its input lies: the planner then elides it. Heads of
  *   attention are taken apart and put together that way. */
 #include "compiler/passes/passes.h"
-#include "ops/window.h"
+#include "ops/fused.h"
 
 /* What the readers of a value accept, by value id. */
 typedef struct readers {
@@ -75,7 +75,7 @@ static void note_reader(layouter *l, const fidc_node *node, uint32_t i, const fi
     if (!r) return;
     bool permutes = node && fidc_is(node, FID_OPID_permute_copy);
     if (!permutes && !(node && fidc_is(node, FID_OPID_scaled_dot_product_attention) && i < 3)) r->any_last = false;
-    if (!permutes && !(node && fidc_is(node, FID_OPID_fused_convolution))) r->image = false;
+    if (!permutes && !(node && (fidc_is(node, FID_OPID_fused_convolution) || fidc_is(node, FID_OPID_fused_separable)))) r->image = false;
     if (!node || !swaps_heads(node)) r->swaps = false;
 }
 
@@ -224,6 +224,10 @@ static fid_status visit(layouter *l, fidc_node *node) {
     if (fidc_is(node, FID_OPID_fused_convolution)) {
         FID_TRY(convert_arg(l, node, &node->args[0], true));
         return convert_arg(l, node, &node->args[3], true);
+    }
+    if (fidc_is(node, FID_OPID_fused_separable)) {
+        FID_TRY(convert_arg(l, node, &node->args[0], true));
+        return convert_arg(l, node, &node->args[FID_SEPARABLE_ADD], true);
     }
     if (fidc_is(node, FID_OPID_permute_copy)) permute_in_place(l, node);
     else if (fidc_is(node, FID_OPID_scaled_dot_product_attention)) attend_in_place(l, node);
