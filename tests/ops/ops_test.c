@@ -241,7 +241,7 @@ static bool check_layout(runner *r, const fid_meta *meta, const fid_tensor *want
     return true;
 }
 
-static bool check_meta(runner *r, const fid_op *op, const fid_meta *meta, const fid_tensor *want, bool layout) {
+static bool check_meta(runner *r, const fid_meta *meta, const fid_tensor *want, bool layout) {
     char got_text[150], want_text[150];
     bool fits = meta->rank == want->rank && meta->dtype == want->dtype && fid_dim_order_valid(meta->dim_order, meta->rank);
     for (size_t d = 0; d < meta->rank && fits; d++) {
@@ -270,7 +270,7 @@ static fid_status infer(runner *r, const fid_op *op, const op_case *c, const var
         for (size_t k = 0; k < count; k++, at++) {
             const fid_tensor *want = result->tag == FID_TAG_TENSOR ? result->as.tensor : result->as.tensors.items[k];
             if (!op->shape) metas[at] = fid_meta_of(want);
-            else if (!check_meta(r, op, &metas[at], want, c->layout[i] && !v->permuted)) *out_right = false;
+            else if (!check_meta(r, &metas[at], want, c->layout[i] && !v->permuted)) *out_right = false;
         }
     }
     return FID_OK;
