@@ -63,6 +63,9 @@ typedef struct fid_kernel {
     fid_status (*run)(fid_call *call);
     /* Optional: scratch bytes that `run` will ask for at the present shapes, so that the runner can set them aside at load. */
     size_t (*scratch_bytes)(const fid_call *call);
+    /* True: `prepare` looks at nothing but dtypes, ranks and dim orders of tensors, so the kernel also serves calls whose numbers
+     * (sizes, starts, factors) change between runs. Otherwise such calls go to a kernel that needs no preparation. */
+    bool any_numbers;
 } fid_kernel;
 
 /* Shorthand for kernels. */

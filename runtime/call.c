@@ -305,10 +305,10 @@ static fid_status classify(fid_method *method, fid_method_call *mc, bool *out_ch
     return FID_OK;
 }
 
-/* `known`: shapes are checked and no number changes, so that what `prepare` sees holds for every run. */
+/* `known`: shapes are checked and no number changes, so that all that `prepare` sees holds for every run. */
 static fid_status try_kernel(fid_method_call *mc, const fid_kernel *kernel, bool known) {
     if (!kernel) return FID_NOT_SUPPORTED;
-    if (kernel->prepare && !known) return FID_NOT_SUPPORTED;
+    if (kernel->prepare && !known && !kernel->any_numbers) return FID_NOT_SUPPORTED;
     mc->kernel = kernel;
     mc->call.state = NULL;
     return kernel->prepare ? kernel->prepare(&mc->call) : FID_OK;

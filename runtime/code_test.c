@@ -463,29 +463,56 @@ static size_t announce(const fid_call *call) {
     return 64;
 }
 static const fid_kernel cpu = {prepare_fixed, run_cpu, announce}, reference = {.run = run_reference};
-static const fid_op rows[] = {{"test::same", "", "out", "(Tensor self) -> Tensor", same_shape, &reference, &cpu, NULL, FID_OP_COMPUTE}};
-static const fid_op_table table = {rows, 1};
+static const fid_kernel any = {.prepare = prepare_fixed, .run = run_cpu, .any_numbers = true};
+static const fid_op rows[] = {{"test::same", "", "out", "(Tensor self) -> Tensor", same_shape, &reference, &cpu, NULL, FID_OP_COMPUTE},
+                              {"test::fixed", "", "out", "(Tensor self, int n) -> Tensor", same_shape, &reference, &cpu, NULL, FID_OP_COMPUTE},
+                              {"test::any", "", "out", "(Tensor self, int n) -> Tensor", same_shape, &reference, &any, NULL, FID_OP_COMPUTE}};
+static const fid_op_table table = {rows, 3};
 
-static void run_same(bool dynamic, bool no_cpu) {
-    maker m = {0};
+static void run_three_times(maker *m, bool no_cpu) {
     const fid_op_table *const tables[] = {&table};
     fid_environment own = environment;
-    int32_t x = m.inputs[0] = maker_planned(&m, FID_FLOAT32, 2, 0), out = maker_planned(&m, FID_FLOAT32, 2, 0);
-    if (dynamic) maker_dynamic(&m, x, FID_DYNAMIC_BOUND), maker_dynamic(&m, out, FID_DYNAMIC_BOUND);
-    m.input_count = 1;
-    maker_call(&m, "test::same", "out", x, out, out);
     own.tables = tables;
     own.table_count = 1;
     fid_method_options options = {.struct_size = sizeof options, .no_cpu_kernels = no_cpu};
     seen = (trace){0};
-    bytes = maker_write(&m, &environment);
+    bytes = maker_write(m, &environment);
     assert_int_equal(fid_program_open_memory(&own, bytes.data, bytes.size, &program), FID_OK);
     if (fid_method_load(program, "forward", &options, &method) != FID_OK) fail_msg("%s", message.text);
     for (int round = 0; round < 3; round++) {
         set_floats(0, (float[]){1, 2}, 2);
+        if (m->input_count > 1) set_value(1, fid_int_value(round));
         run_well();
     }
     close_all(NULL);
+}
+
+static void run_with_number(const char *name, bool changes) {
+    maker m = {0};
+    int32_t x = m.inputs[0] = maker_planned(&m, FID_FLOAT32, 2, 0), out = maker_planned(&m, FID_FLOAT32, 2, 0);
+    int32_t n = m.inputs[1] = maker_int(&m, 0);
+    m.input_count = changes ? 2 : 1;
+    maker_call(&m, name, "out", x, n, out, out);
+    run_three_times(&m, false);
+}
+
+static void run_same(bool dynamic, bool no_cpu) {
+    maker m = {0};
+    int32_t x = m.inputs[0] = maker_planned(&m, FID_FLOAT32, 2, 0), out = maker_planned(&m, FID_FLOAT32, 2, 0);
+    if (dynamic) maker_dynamic(&m, x, FID_DYNAMIC_BOUND), maker_dynamic(&m, out, FID_DYNAMIC_BOUND);
+    m.input_count = 1;
+    maker_call(&m, "test::same", "out", x, out, out);
+    run_three_times(&m, no_cpu);
+}
+
+static void test_numbers_that_change_need_a_kernel_for_any(void **state) {
+    (void)state;
+    run_with_number("test::fixed", false);
+    assert_true(seen.cpu == 3 && seen.reference == 0);
+    run_with_number("test::fixed", true);
+    assert_true(seen.prepared == 0 && seen.cpu == 0 && seen.reference == 3);
+    run_with_number("test::any", true);
+    assert_true(seen.prepared == 1 && seen.cpu == 3 && seen.reference == 0);
 }
 
 static void test_kernels_are_prepared_once_or_decline(void **state) {
@@ -528,6 +555,7 @@ int main(void) {
         CASE(test_unbounded_tensors_grow),
         CASE(test_use_after_free_call),
         CASE(test_kernels_are_prepared_once_or_decline),
+        CASE(test_numbers_that_change_need_a_kernel_for_any),
     };
     return cmocka_run_group_tests(tests, start, NULL);
 }

@@ -76,6 +76,6 @@ static fid_status run_native_dropout(fid_call *call) {
     return FID_OK;
 }
 
-const fid_kernel fid_ref_rand = {.prepare = prepare_random, .run = run_rand};
-const fid_kernel fid_ref_randn = {.prepare = prepare_random, .run = run_randn};
-const fid_kernel fid_ref_native_dropout = {.prepare = prepare_random, .run = run_native_dropout};
+const fid_kernel fid_ref_rand = {.prepare = prepare_random, .run = run_rand, .any_numbers = true};
+const fid_kernel fid_ref_randn = {.prepare = prepare_random, .run = run_randn, .any_numbers = true};
+const fid_kernel fid_ref_native_dropout = {.prepare = prepare_random, .run = run_native_dropout, .any_numbers = true};
