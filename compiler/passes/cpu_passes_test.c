@@ -192,8 +192,8 @@ static void large_separable_convolutions_become_one(void **state) {
                              "  %y: f32[1, 4, 96, 96] = " CONVOLUTION("%h", "%p", "None", "0")
                              "  %z: f32[1, 4, 96, 96] = aten.add.Tensor(%x, %y, 1)\n"
                              "  return %z\n}\n", fidc_fuse);
-    holds(text, "= fid.separable_convolution(%x, %w.packed0, None, 16, \"relu\", 0.0, 0.0, %d.packed1, None, [3, 3], [1, 1], [1, 1, 1, 1], [1, 1], "
-                "\"none\", 0.0, 0.0, %p.packed2, None, %x, 4, \"none\", 0.0, 0.0)");
+    holds(text, "= fid.separable_convolution(%x, %w.packed0, None, 16, \"relu\", 0.0, 0.0, %d.packed2, None, [3, 3], [1, 1], [1, 1, 1, 1], [1, 1], "
+                "\"none\", 0.0, 0.0, %p.packed4, None, %x, 4, \"none\", 0.0, 0.0)");
 }
 
 #define TEST(name) cmocka_unit_test_teardown(name, end)
