@@ -462,7 +462,7 @@ static size_t announce(const fid_call *call) {
     (void)call;
     return 64;
 }
-static const fid_kernel cpu = {prepare_fixed, run_cpu, announce}, reference = {.run = run_reference};
+static const fid_kernel cpu = {.prepare = prepare_fixed, .run = run_cpu, .scratch_bytes = announce}, reference = {.run = run_reference};
 static const fid_kernel any = {.prepare = prepare_fixed, .run = run_cpu, .any_numbers = true};
 static const fid_op rows[] = {{"test::same", "", "out", "(Tensor self) -> Tensor", same_shape, &reference, &cpu, NULL, FID_OP_COMPUTE},
                               {"test::fixed", "", "out", "(Tensor self, int n) -> Tensor", same_shape, &reference, &cpu, NULL, FID_OP_COMPUTE},
