@@ -1,12 +1,12 @@
 /* The module fidibus._native: types, the compiler's one call, the operator table. */
 #include "native.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "compiler/pipeline.h"
 
-PyObject *native_raise(native_state *state, fid_status status, const fid_message *message) {
-    const char *text = message->text[0] ? message->text : fid_status_text(status);
+static PyObject *raise_text(native_state *state, fid_status status, const char *text) {
     PyObject *error = PyObject_CallFunction((PyObject *)state->error, "s", text);
     PyObject *number = error ? PyLong_FromLong(status) : NULL;
     if (number && PyObject_SetAttrString(error, "status", number) == 0) PyErr_SetObject(state->error, error);
@@ -15,7 +15,28 @@ PyObject *native_raise(native_state *state, fid_status status, const fid_message
     return NULL;
 }
 
+PyObject *native_raise(native_state *state, fid_status status, const fid_message *message) {
+    return raise_text(state, status, message->text[0] ? message->text : fid_status_text(status));
+}
+
 /* ---- Compiling ---- */
+
+/* The sentences of one failure, from the inside out, however long: a list of operators may be. */
+typedef struct whole_message {
+    fid_status status;
+    char *text; /* malloc'ed; NULL: nothing said */
+} whole_message;
+
+static void keep_sentence(void *self, fid_status status, const char *sentence) {
+    whole_message *message = self;
+    const char *inner = message->text && message->status == status ? message->text : NULL;
+    size_t size = strlen(sentence) + (inner ? strlen(inner) + 2 : 0) + 1;
+    char *text = malloc(size);
+    if (text) snprintf(text, size, "%s%s%s", sentence, inner ? ": " : "", inner ? inner : "");
+    free(message->text);
+    message->text = text;
+    message->status = status;
+}
 
 #define MOST_METHODS 64
 
@@ -51,14 +72,17 @@ static PyObject *native_compile(PyObject *module, PyObject *args, PyObject *keyw
     if (!portable && strcmp(target, "cpu") != 0) return PyErr_Format(PyExc_ValueError, "there is no target \"%s\"; there are cpu and portable", target);
     fidc_options options = {.struct_size = sizeof options, .target = portable ? FIDC_TARGET_PORTABLE : FIDC_TARGET_CPU,
                             .no_reuse = no_reuse != 0, .stack_traces = stack_traces != 0};
-    fid_message message;
-    fid_environment environment = fid_environment_default(&message);
+    whole_message message = {FID_OK, NULL};
+    fid_environment environment = fid_environment_default(NULL);
+    environment.sink = (fid_sink){keep_sentence, &message};
     fidc_report report;
     fid_status status;
     Py_BEGIN_ALLOW_THREADS
     status = fidc_compile(environment.allocator, &environment.sink, methods, count, &options, output, &report);
     Py_END_ALLOW_THREADS
-    PyObject *result = status == FID_OK ? report_object(&report) : native_raise(PyModule_GetState(module), status, &message);
+    const char *text = message.text && message.status == status ? message.text : fid_status_text(status);
+    PyObject *result = status == FID_OK ? report_object(&report) : raise_text(PyModule_GetState(module), status, text);
+    free(message.text);
     fidc_report_deinit(environment.allocator, &report);
     return result;
 }

@@ -279,7 +279,11 @@ static PyObject *method_execute(PyObject *object, PyObject *inputs) {
     if (self->running) return PyErr_Format(PyExc_RuntimeError, "this method is running on another thread; load it once for each thread");
     run_memory run = {.input_count = fid_method_input_count(self->method), .output_count = fid_method_output_count(self->method)};
     if ((size_t)PyList_Size(inputs) != run.input_count) {
-        return PyErr_Format(PyExc_ValueError, "the method takes %zu inputs, %zd were given", run.input_count, PyList_Size(inputs));
+        fid_message *message = &self->program->message;
+        fid_sink sink = fid_message_sink(message);
+        fid_fail(&sink, FID_INVALID_ARGUMENT, "the method takes %zu input%s, %zu given", run.input_count, run.input_count == 1 ? "" : "s",
+                 (size_t)PyList_Size(inputs));
+        return native_raise(state_of(object), FID_INVALID_ARGUMENT, message);
     }
     run.inputs = calloc(run.input_count + 1, sizeof *run.inputs);
     run.outputs = calloc(run.output_count + 1, sizeof *run.outputs);

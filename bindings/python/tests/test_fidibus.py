@@ -1,0 +1,278 @@
+"""The Python package: python -m unittest discover -s bindings/python/tests
+
+Needs the installed package and numpy; what needs torch is skipped without it. The programs are compiled from the small archives of
+tests/archives.
+"""
+
+import io
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+
+import fidibus
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+ARCHIVES = pathlib.Path(__file__).parents[3] / "tests" / "archives"
+X = np.array([[1, 2, 3]], np.float32)
+LINEAR_OF_X = np.array([[8.5, 25.5]], np.float32)  # W = [[0 1 2] [3 4 5]], b = [0.5 -0.5]
+
+
+class Programs(unittest.TestCase):
+    """A folder for programs, and how one is made."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+
+    def compile(self, methods, **options):
+        path = pathlib.Path(self.folder.name) / f"{self.id()}.pte"
+        if isinstance(methods, str):
+            methods = ARCHIVES / f"{methods}.pt2"
+        self.report = fidibus.compile(methods, path, **options)
+        return path
+
+    def load(self, methods, name="forward"):
+        return fidibus.Runtime.get().load_program(self.compile(methods)).load_method(name)
+
+
+class ImportTest(unittest.TestCase):
+    def test_importing_needs_neither_torch_nor_numpy(self):
+        code = (
+            "import sys\n"
+            "sys.modules['torch'] = sys.modules['numpy'] = None\n"  # importing them now fails
+            "import fidibus\n"
+            "program = fidibus.Runtime.get().load_program(sys.argv[1])\n"
+            "print(program.method_names, program.metadata('forward').input_tensor_meta(0).sizes())\n"
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/linear.pte"
+            fidibus.compile(ARCHIVES / "linear.pt2", path)
+            done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True)
+        self.assertEqual(done.stderr, "")
+        self.assertEqual(done.stdout, "{'forward'} (1, 3)\n")
+
+    def test_version(self):
+        self.assertRegex(fidibus.__version__, r"^\d+\.\d+\.\d+$")
+
+
+class CompileTest(Programs):
+    def test_report(self):
+        path = self.compile("linear")
+        self.assertEqual(self.report["operators"], 1)
+        self.assertEqual(self.report["program_bytes"], path.stat().st_size)
+        self.assertGreaterEqual(self.report["planned_bytes"], self.report["liveness_bound_bytes"])
+        self.assertIsNone(self.report["unsupported"])
+
+    def test_portable_target(self):
+        method = fidibus.Runtime.get().load_program(self.compile("linear", target="portable")).load_method("forward")
+        np.testing.assert_array_equal(method.execute([X])[0], LINEAR_OF_X)
+
+    def test_every_unknown_operator_is_named_with_its_line(self):
+        with self.assertRaises(fidibus.Error) as caught:
+            self.compile("unknown_operators")
+        for part in ("2 operators are not known", "mylib::twist (2 times, first at model.py:", "mylib::fold (once"):
+            self.assertIn(part, str(caught.exception))
+
+    def test_files_that_are_no_archives(self):
+        for name, part in (("not_zip", "not a zip archive"), ("missing_weight", "'layer.weight' is missing"), ("nowhere", "nowhere.pt2")):
+            with self.assertRaisesRegex(fidibus.Error, part):
+                self.compile(name)
+        self.assertEqual(list(pathlib.Path(self.folder.name).glob(f"{self.id()}*")), [])
+
+    def test_a_wrong_target(self):
+        with self.assertRaisesRegex((ValueError, fidibus.Error), "gpu"):
+            self.compile("linear", target="gpu")
+
+
+class LoadTest(Programs):
+    def check(self, data):
+        program = fidibus.Runtime.get().load_program(data)
+        self.assertEqual(program.method_names, {"forward"})
+        np.testing.assert_array_equal(program.load_method("forward").execute([X])[0], LINEAR_OF_X)
+
+    def test_from_paths_bytes_and_files(self):
+        path = self.compile("linear")
+        self.check(path)
+        self.check(str(path))
+        data = path.read_bytes()
+        for holder in (data, bytearray(data), memoryview(data), io.BytesIO(data)):
+            self.check(holder)
+        with open(path, "rb") as file:
+            self.check(file)
+
+    def test_metadata(self):
+        meta = fidibus.Runtime.get().load_program(self.compile("linear")).metadata("forward")
+        self.assertEqual((meta.name(), meta.num_inputs(), meta.num_outputs()), ("forward", 1, 1))
+        given, made = meta.input_tensor_meta(0), meta.output_tensor_meta(0)
+        self.assertEqual((given.sizes(), given.dtype(), given.nbytes(), given.dynamic), ((1, 3), "float32", 12, False))
+        self.assertEqual((made.sizes(), made.dtype(), made.nbytes()), ((1, 2), "float32", 8))
+        self.assertGreater(meta.memory_planned_bytes(), 0)
+        self.assertTrue(fidibus.Runtime.get().load_program(self.compile("dynamic")).metadata("forward").input_tensor_meta(0).dynamic)
+
+    def test_damaged_programs(self):
+        data = self.compile("linear").read_bytes()
+        for damaged, part in ((data[:-1], "cut short"), (b"", ""), (data[:4] + b"ET99" + data[8:], 'found "ET99"'), (b"PK" * 50, "ET12")):
+            with self.assertRaisesRegex(fidibus.Error, part):
+                fidibus.Runtime.get().load_program(damaged)
+        with self.assertRaisesRegex((fidibus.Error, OSError), "nowhere.pte"):
+            fidibus.Runtime.get().load_program("nowhere.pte")
+
+    def test_a_method_that_is_not_there(self):
+        with self.assertRaisesRegex(fidibus.Error, 'no method "backward".*"forward"'):
+            fidibus.Runtime.get().load_program(self.compile("linear")).load_method("backward")
+
+    def test_operators(self):
+        names = fidibus.Runtime.get().operator_registry.operator_names
+        self.assertIn("aten::add.Tensor", names | {n.replace("add.out", "add.Tensor") for n in names})
+        self.assertGreater(len(names), 200)
+
+
+class ExecuteTest(Programs):
+    def test_numpy_in_numpy_out(self):
+        method = self.load("linear")
+        (y,) = method.execute([X])
+        self.assertIsInstance(y, np.ndarray)
+        np.testing.assert_array_equal(y, LINEAR_OF_X)
+        np.testing.assert_array_equal(method([X])[0], LINEAR_OF_X)
+        np.testing.assert_array_equal(method.execute((X,))[0], LINEAR_OF_X)
+
+    def test_any_strides(self):
+        method = self.load("linear")
+        column = np.array([[1], [2], [3]], np.float32)
+        wide = np.array([[1, 9, 2, 9, 3, 9]], np.float32)
+        back = np.array([[3, 2, 1]], np.float32)
+        for x in (column.T, wide[:, ::2], back[:, ::-1], np.asfortranarray(X), np.broadcast_to(X, (1, 3))):
+            np.testing.assert_array_equal(method.execute([x])[0], LINEAR_OF_X)
+
+    def test_outputs_keep_their_values_after_the_next_run(self):
+        method = self.load("linear")
+        first = method.execute([X])[0]
+        method.execute([X * 0])
+        np.testing.assert_array_equal(first, LINEAR_OF_X)
+
+    def test_live_sizes(self):
+        method = self.load("dynamic")
+        for batch in (2, 5, 16, 3):
+            x, y = np.ones((batch, 8), np.float32), np.full((2 * batch, 8), 2, np.float32)
+            out = method.execute([x, y])[0]
+            np.testing.assert_array_equal(out, np.concatenate([x.reshape(batch * 2, -1), y.reshape(-1, 4)]))
+
+    def test_state_and_reset(self):
+        method = self.load("counter")
+        x = np.array([3, 4], np.int64)
+        calls = [method.execute([x])[0].tolist() for _ in range(2)]
+        method.reset()
+        calls.append(method.execute([x])[0].tolist())
+        self.assertEqual(calls, [[4, 6], [5, 8], [4, 6]])
+
+    def test_two_methods(self):
+        path = self.compile({"scale": ARCHIVES / "linear.pt2", "count": ARCHIVES / "counter.pt2"})
+        program = fidibus.Runtime.get().load_program(path)
+        self.assertEqual(program.method_names, {"scale", "count"})
+        np.testing.assert_array_equal(program.load_method("scale").execute([X])[0], LINEAR_OF_X)
+        np.testing.assert_array_equal(program.load_method("count").execute([np.array([3, 4])])[0], [4, 6])
+
+    def test_a_method_outlives_its_program(self):
+        program = fidibus.Runtime.get().load_program(self.compile("linear").read_bytes())
+        method = program.load_method("forward")
+        del program
+        np.testing.assert_array_equal(method.execute([X])[0], LINEAR_OF_X)
+
+    def test_an_output_outlives_its_method(self):
+        y = self.load("linear").execute([X])[0]
+        np.testing.assert_array_equal(y, LINEAR_OF_X)
+
+    def test_plain_values(self):
+        method = self.load("scalars")
+        pair = np.array([1, 2], np.float32)
+        np.testing.assert_array_equal(method.execute([pair, 3, 0.5, True, None, "text"])[0], [3.5, 6.5])
+        with self.assertRaisesRegex(fidibus.Error, "input 1 was fixed to 3"):
+            method.execute([pair, 4, 0.5, True, None, "text"])
+        np.testing.assert_array_equal(self.load("live_int").execute([pair, 7])[0], [8, 9])
+
+    def test_wrong_inputs_say_which_and_why(self):
+        method = self.load("linear")
+        wrong = [
+            ([X.astype(np.float64)], "input 0 is float64, the method takes float32"),
+            ([X[0]], "input 0 has rank 1, the method takes rank 2"),
+            ([np.zeros((1, 4), np.float32)], "input 0 has size 4 in dimension 1, the method takes 3"),
+            ([], "takes 1 input"),
+            ([X, X], "takes 1 input"),
+            ([None], "input 0 is none"),
+            ([3], "input 0 is an int"),
+        ]
+        for inputs, part in wrong:
+            with self.subTest(part), self.assertRaises(fidibus.Error) as caught:
+                method.execute(inputs)
+            self.assertIn(part, str(caught.exception))
+        with self.assertRaises((TypeError, fidibus.Error)):
+            method.execute([object()])
+        np.testing.assert_array_equal(method.execute([X])[0], LINEAR_OF_X)  # and it still works
+
+    def test_threads(self):
+        program = fidibus.Runtime.get().load_program(self.compile("linear"), threads=2)
+        np.testing.assert_array_equal(program.load_method("forward").execute([X])[0], LINEAR_OF_X)
+
+
+@unittest.skipUnless(torch, "needs torch")
+class TorchTest(Programs):
+    def model(self):
+        torch.manual_seed(0)
+        return torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2)).eval()
+
+    def lower(self, model, *inputs, **options):
+        return fidibus.to_edge_transform_and_lower(torch.export.export(model, inputs), **options)
+
+    def test_the_port_is_the_import(self):
+        model, x = self.model(), torch.randn(3, 4)
+        path = pathlib.Path(self.folder.name) / "model.pte"
+        self.lower(model, x).to_executorch().save(path)
+        method = fidibus.Runtime.get().load_program(path).load_method("forward")
+        (y,) = method.execute([x])
+        self.assertIsInstance(y, torch.Tensor)
+        torch.testing.assert_close(y, model(x))
+
+    def test_buffer_and_write_to_file(self):
+        program = self.lower(self.model(), torch.randn(3, 4)).to_executorch()
+        file = io.BytesIO()
+        program.write_to_file(file)
+        self.assertEqual(file.getvalue(), program.buffer)
+        self.assertEqual(program.buffer[4:8], b"ET12")
+        with self.assertRaisesRegex(ValueError, "does not end in .pte"):
+            program.save("model.bin")
+
+    def test_methods_by_name(self):
+        model, x = self.model(), torch.randn(3, 4)
+        exported = {name: torch.export.export(part, (x,)) for name, part in (("whole", model), ("first", model[0]))}
+        program = fidibus.Runtime.get().load_program(fidibus.to_edge_transform_and_lower(exported).to_executorch().buffer)
+        self.assertEqual(program.method_names, {"whole", "first"})
+        torch.testing.assert_close(program.load_method("whole").execute([x])[0], model(x))
+        torch.testing.assert_close(program.load_method("first").execute([x])[0], model[0](x))
+
+    def test_tensors_of_every_kind(self):
+        model = self.model()
+        method = fidibus.Runtime.get().load_program(self.lower(model, torch.randn(3, 4)).to_executorch().buffer).load_method("forward")
+        base = torch.randn(4, 3)
+        for x in (base.t(), torch.randn(3, 8)[:, ::2], torch.randn(3, 4, requires_grad=True), torch.randn(1, 4).expand(3, 4)):
+            torch.testing.assert_close(method.execute([x])[0], model(x).detach())
+
+    def test_a_foreign_partitioner(self):
+        with self.assertRaisesRegex(TypeError, "is no partitioner of fidibus"):
+            self.lower(self.model(), torch.randn(3, 4), partitioner=[object()])
+
+    def test_what_is_not_supported_is_refused(self):
+        with self.assertRaisesRegex(NotImplementedError, "transform_passes"):
+            self.lower(self.model(), torch.randn(3, 4), transform_passes=[lambda graph: graph])
+
+
+if __name__ == "__main__":
+    unittest.main()
