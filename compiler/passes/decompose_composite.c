@@ -1,11 +1,6 @@
 /* Second names of operators, and small composites (ops/composite.def). */
 #include "compiler/passes/rewrite.h"
 
-static fidc_value *op1(fidc_rewriter *rw, fid_op_id op, fidc_value *x) { return x ? fidc_rw_emit(rw, op, (fidc_arg[]){fidc_v(x)}, 1) : NULL; }
-static fidc_value *op2(fidc_rewriter *rw, fid_op_id op, fidc_value *a, fidc_value *b) {
-    return a && b ? fidc_rw_emit(rw, op, (fidc_arg[]){fidc_v(a), fidc_v(b)}, 2) : NULL;
-}
-
 /* ---- Second names ---- */
 
 typedef struct second_name { fid_op_id name, means; } second_name;
@@ -105,7 +100,7 @@ static fid_status diff(fidc_rewriter *rw) {
     for (int64_t n = fidc_rw_int(rw, 1, 1); n > 0 && x; n--) {
         fidc_value *later = fidc_rw_slice(rw, x, dim, fidc_i(1), fidc_none());
         fidc_value *earlier = fidc_rw_slice(rw, x, dim, fidc_i(0), fidc_i(-1));
-        x = op2(rw, x->dtype == FID_BOOL ? FID_OPID_logical_xor : FID_OPID_sub_Tensor, later, earlier);
+        x = fidc_rw_op2(rw, x->dtype == FID_BOOL ? FID_OPID_logical_xor : FID_OPID_sub_Tensor, later, earlier);
     }
     return fidc_rw_become(rw, x);
 }
@@ -119,7 +114,7 @@ static fid_status weight_norm(fidc_rewriter *rw) {
         if (d != dim) dims[count++] = d;
     }
     fidc_value *norm = RW(rw, linalg_vector_norm, fidc_v(v), fidc_d(2), fidc_ints(rw->program, dims, count), fidc_b(true));
-    return fidc_rw_become(rw, op2(rw, FID_OPID_mul_Tensor, v, op2(rw, FID_OPID_div_Tensor, g, norm)));
+    return fidc_rw_become(rw, fidc_rw_op2(rw, FID_OPID_mul_Tensor, v, fidc_rw_op2(rw, FID_OPID_div_Tensor, g, norm)));
 }
 
 /* Matrix norms have metas only from the archive. */
@@ -172,7 +167,7 @@ static fid_status matrix_norm(fidc_rewriter *rw) {
     bool columns = fabs(order) == 1, rows = isinf(order);
     if (!(columns || rows) || !fidc_rw_ints(rw, 2, dims, &count) || count != 2 || fid_dtype_is_complex((fid_dtype)x->dtype)) return fidc_rw_keep(rw);
     int64_t summed = fidc_wrap(dims[columns ? 0 : 1], x->rank), kept = fidc_wrap(dims[columns ? 1 : 0], x->rank);
-    fidc_value *size = op1(rw, FID_OPID_abs, fidc_rw_cast(rw, x, dtype));
+    fidc_value *size = fidc_rw_op1(rw, FID_OPID_abs, fidc_rw_cast(rw, x, dtype));
     if (!size) return fidc_rw_become(rw, NULL);
     fidc_value *sums = RW(rw, sum_dim_IntList, fidc_v(size), fidc_ints(rw->program, &summed, 1), fidc_b(true), fidc_t(dtype));
     fid_op_id extreme = order > 0 ? FID_OPID_amax : FID_OPID_amin;
@@ -185,7 +180,7 @@ static fid_status safe_softmax(fidc_rewriter *rw) {
     fidc_value *x = fidc_rw_cast(rw, fidc_rw_value(rw, 0), (fid_dtype)fidc_rw_out(rw)->dtype);
     if (!x) return fidc_rw_become(rw, NULL);
     fidc_value *weights = RW(rw, _softmax, fidc_v(x), fidc_rw_arg(rw, 1), fidc_b(false));
-    fidc_value *seen = op1(rw, FID_OPID_logical_not, RW(rw, eq_Scalar, fidc_v(x), fidc_d(-INFINITY)));
+    fidc_value *seen = fidc_rw_op1(rw, FID_OPID_logical_not, RW(rw, eq_Scalar, fidc_v(x), fidc_d(-INFINITY)));
     int64_t dim = fidc_rw_int(rw, 1, -1);
     fidc_value *zero = fidc_value_scalar(rw->graph, (fid_dtype)x->dtype, 0);
     if (!seen || !zero) return fidc_rw_become(rw, NULL);
@@ -195,9 +190,9 @@ static fid_status safe_softmax(fidc_rewriter *rw) {
 
 static fid_status inner(fidc_rewriter *rw) {
     fidc_value *a = fidc_rw_value(rw, 0), *b = fidc_rw_value(rw, 1);
-    if (!a->rank || !b->rank) return fidc_rw_become(rw, op2(rw, FID_OPID_mul_Tensor, a, b));
+    if (!a->rank || !b->rank) return fidc_rw_become(rw, fidc_rw_op2(rw, FID_OPID_mul_Tensor, a, b));
     if (b->rank > 2) return fidc_rw_keep(rw);
-    return fidc_rw_become(rw, op2(rw, FID_OPID_matmul, a, b->rank == 2 ? fidc_rw_transpose(rw, b, 0, 1) : b));
+    return fidc_rw_become(rw, fidc_rw_op2(rw, FID_OPID_matmul, a, b->rank == 2 ? fidc_rw_transpose(rw, b, 0, 1) : b));
 }
 
 /* Real numbers are their own conjugates. */

@@ -1,16 +1,6 @@
 /* Losses, similarities and distances by the arithmetic that defines them. */
 #include "compiler/passes/rewrite.h"
 
-static fidc_value *op1(fidc_rewriter *rw, fid_op_id op, fidc_value *x) { return x ? fidc_rw_emit(rw, op, (fidc_arg[]){fidc_v(x)}, 1) : NULL; }
-static fidc_value *op2(fidc_rewriter *rw, fid_op_id op, fidc_value *a, fidc_value *b) {
-    return a && b ? fidc_rw_emit(rw, op, (fidc_arg[]){fidc_v(a), fidc_v(b)}, 2) : NULL;
-}
-static fidc_value *opn(fidc_rewriter *rw, fid_op_id op, fidc_value *a, double number) {
-    return a ? fidc_rw_emit(rw, op, (fidc_arg[]){fidc_v(a), fidc_d(number)}, 2) : NULL;
-}
-static fidc_value *sum_over(fidc_rewriter *rw, fidc_value *x, int64_t dim, bool keepdim) {
-    return x ? RW(rw, sum_dim_IntList, fidc_v(x), fidc_ints(rw->program, &dim, 1), fidc_b(keepdim), fidc_t((fid_dtype)x->dtype)) : NULL;
-}
 
 enum { REDUCE_NONE = 0, REDUCE_MEAN = 1, REDUCE_SUM = 2 };
 
@@ -52,15 +42,15 @@ static fidc_value *soft_cross_entropy(fidc_rewriter *rw, fidc_value *log_p, fidc
     size_t dim = log_p->rank > 1 ? 1 : 0;
     int64_t classes = fidc_size(log_p, dim), samples = 1;
     if (classes < 0) return NULL;
-    if (smoothing > 0) target = opn(rw, FID_OPID_add_Scalar, opn(rw, FID_OPID_mul_Scalar, target, 1 - smoothing), smoothing / (double)classes);
-    fidc_value *terms = op2(rw, FID_OPID_mul_Tensor, log_p, target);
-    if (weight) terms = op2(rw, FID_OPID_mul_Tensor, terms, along_classes(rw, weight, log_p));
-    fidc_value *each = op1(rw, FID_OPID_neg, sum_over(rw, terms, (int64_t)dim, false));
+    if (smoothing > 0) target = fidc_rw_opd(rw, FID_OPID_add_Scalar, fidc_rw_opd(rw, FID_OPID_mul_Scalar, target, 1 - smoothing), smoothing / (double)classes);
+    fidc_value *terms = fidc_rw_op2(rw, FID_OPID_mul_Tensor, log_p, target);
+    if (weight) terms = fidc_rw_op2(rw, FID_OPID_mul_Tensor, terms, along_classes(rw, weight, log_p));
+    fidc_value *each = fidc_rw_op1(rw, FID_OPID_neg, fidc_rw_sum_dim(rw, terms, (int64_t)dim, false));
     if (reduction == REDUCE_NONE || !each) return each;
-    fidc_value *sum = op1(rw, FID_OPID_sum, each);
+    fidc_value *sum = fidc_rw_op1(rw, FID_OPID_sum, each);
     if (reduction == REDUCE_SUM) return sum;
     for (size_t d = 0; d < each->rank; d++) samples *= fidc_size(each, d);
-    return samples > 0 ? opn(rw, FID_OPID_div_Scalar, sum, (double)samples) : NULL;
+    return samples > 0 ? fidc_rw_opd(rw, FID_OPID_div_Scalar, sum, (double)samples) : NULL;
 }
 
 /* The weight of each sample's class, 0 where the target is ignored: what a weighted mean divides by. */
@@ -74,7 +64,7 @@ static fidc_value *sample_weights(fidc_rewriter *rw, fidc_value *log_p, fidc_val
     if (!safe) return NULL;
     const fidc_expr *flat = fidc_expr_product(rw->program, safe->sizes, safe->rank);
     fidc_value *picked = RW(rw, index_select, fidc_v(weight), fidc_i(0), fidc_v(fidc_rw_view(rw, safe, &flat, 1)));
-    return op2(rw, FID_OPID_mul_Tensor, fidc_rw_view(rw, picked, target->sizes, target->rank), *out_kept);
+    return fidc_rw_op2(rw, FID_OPID_mul_Tensor, fidc_rw_view(rw, picked, target->sizes, target->rank), *out_kept);
 }
 
 /* (1 - s) nll + s / classes * sum over classes of -w log p, both divided by the weight of the samples for a mean. */
@@ -84,13 +74,13 @@ static fidc_value *smooth_cross_entropy(fidc_rewriter *rw, fidc_value *log_p, fi
     int64_t classes = fidc_size(log_p, dim);
     fidc_value *share = sample_weights(rw, log_p, target, weight, fidc_rw_int(rw, 4, -100), &kept);
     if (!share || classes <= 0) return NULL;
-    if (weight) uniform = op2(rw, FID_OPID_mul_Tensor, log_p, along_classes(rw, weight, log_p));
-    uniform = op2(rw, FID_OPID_mul_Tensor, op1(rw, FID_OPID_neg, sum_over(rw, uniform, (int64_t)dim, false)), kept);
+    if (weight) uniform = fidc_rw_op2(rw, FID_OPID_mul_Tensor, log_p, along_classes(rw, weight, log_p));
+    uniform = fidc_rw_op2(rw, FID_OPID_mul_Tensor, fidc_rw_op1(rw, FID_OPID_neg, fidc_rw_sum_dim(rw, uniform, (int64_t)dim, false)), kept);
     fidc_value *nll = likelihood(rw, log_p, target, fidc_rw_arg(rw, 2), reduction, fidc_rw_arg(rw, 4));
-    if (reduction != REDUCE_NONE) uniform = op1(rw, FID_OPID_sum, uniform);
-    if (reduction == REDUCE_MEAN) uniform = op2(rw, FID_OPID_div_Tensor, uniform, op1(rw, FID_OPID_sum, share));
-    return op2(rw, FID_OPID_add_Tensor, opn(rw, FID_OPID_mul_Scalar, nll, 1 - smoothing),
-               opn(rw, FID_OPID_mul_Scalar, uniform, smoothing / (double)classes));
+    if (reduction != REDUCE_NONE) uniform = fidc_rw_op1(rw, FID_OPID_sum, uniform);
+    if (reduction == REDUCE_MEAN) uniform = fidc_rw_op2(rw, FID_OPID_div_Tensor, uniform, fidc_rw_op1(rw, FID_OPID_sum, share));
+    return fidc_rw_op2(rw, FID_OPID_add_Tensor, fidc_rw_opd(rw, FID_OPID_mul_Scalar, nll, 1 - smoothing),
+               fidc_rw_opd(rw, FID_OPID_mul_Scalar, uniform, smoothing / (double)classes));
 }
 
 static fid_status cross_entropy(fidc_rewriter *rw) {
@@ -112,7 +102,7 @@ static fid_status cross_entropy(fidc_rewriter *rw) {
 /* Each operand over its length, which counts at least eps. */
 static fidc_value *normalized(fidc_rewriter *rw, fidc_value *x, int64_t dim, double eps) {
     fidc_value *norm = x ? RW(rw, linalg_vector_norm, fidc_v(x), fidc_d(2), fidc_ints(rw->program, &dim, 1), fidc_b(true)) : NULL;
-    return op2(rw, FID_OPID_div_Tensor, x, opn(rw, FID_OPID_clamp_min, norm, eps));
+    return fidc_rw_op2(rw, FID_OPID_div_Tensor, x, fidc_rw_opd(rw, FID_OPID_clamp_min, norm, eps));
 }
 
 static fid_status cosine_similarity(fidc_rewriter *rw) {
@@ -122,15 +112,15 @@ static fid_status cosine_similarity(fidc_rewriter *rw) {
     double eps = fidc_rw_double(rw, 3, 1e-8);
     int64_t dim = fidc_rw_dim(rw, 2, 1, rank) - (int64_t)rank; /* from the end: the operands may have other ranks */
     if (!a || !b || -dim > a->rank || -dim > b->rank) return fidc_rw_keep(rw);
-    fidc_value *product = op2(rw, FID_OPID_mul_Tensor, normalized(rw, a, dim, eps), normalized(rw, b, dim, eps));
-    return fidc_rw_become(rw, sum_over(rw, product, dim, false));
+    fidc_value *product = fidc_rw_op2(rw, FID_OPID_mul_Tensor, normalized(rw, a, dim, eps), normalized(rw, b, dim, eps));
+    return fidc_rw_become(rw, fidc_rw_sum_dim(rw, product, dim, false));
 }
 
 /* |a - b + eps| of order p over the last dimension. */
 static fid_status pairwise_distance(fidc_rewriter *rw) {
-    fidc_value *gap = op2(rw, FID_OPID_sub_Tensor, fidc_rw_value(rw, 0), fidc_rw_value(rw, 1));
+    fidc_value *gap = fidc_rw_op2(rw, FID_OPID_sub_Tensor, fidc_rw_value(rw, 0), fidc_rw_value(rw, 1));
     int64_t last = -1;
-    gap = opn(rw, FID_OPID_add_Scalar, gap, fidc_rw_double(rw, 3, 1e-6));
+    gap = fidc_rw_opd(rw, FID_OPID_add_Scalar, gap, fidc_rw_double(rw, 3, 1e-6));
     if (!gap) return fidc_rw_become(rw, NULL);
     return fidc_rw_become(rw, RW(rw, linalg_vector_norm, fidc_v(gap), fidc_rw_arg(rw, 2), fidc_ints(rw->program, &last, 1), fidc_rw_arg(rw, 4)));
 }

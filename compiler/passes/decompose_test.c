@@ -206,6 +206,26 @@ static const char *const equal_programs[] = {
     "method forward(%x: f32[3, 5], %d: f32[3]) {\n  %a: f32[3, 5] = aten.diagonal_scatter(%x, %d, 1, 0, 1)\n  return %a\n}\n",
     "method forward(%w: f32[4, 3], %i: i64[5]) {\n  const %o: i64[2] = \"o\" {0, 3}\n"
     "  %a: f32[2, 3], %b: i64[5], %c: i64[2], %d: i64[2] = aten.embedding_bag(%w, %i, %o, False, 1, False, None, False)\n  return %a\n}\n",
+    "method forward(%x: f32[6], %y: f32[6]) {\n  %a: f32[6] = aten.heaviside(%x, %y)\n  %b: b8[6] = aten.isclose(%x, %y, 0.5, 0.1, False)\n"
+    "  %c: f32[6] = aten.special_ndtr(%x)\n  %d: f32[6] = aten.special_xlog1py(%x, %y)\n  %e: f32[6] = aten.copysign.Tensor(%x, %y)\n"
+    "  return %a, %b, %c, %d, %e\n}\n",
+    "method forward(%x: f32[3, 4], %y: f32[2, 3]) {\n  %a: f32[3, 4] = aten.triu(%x, 1)\n  %b: f32[] = aten.trace(%x)\n"
+    "  %c: f32[5, 7] = aten.block_diag([%x, %y])\n  %d: f32[6, 12] = aten.kron(%x, %y)\n  return %a, %b, %c, %d\n}\n",
+    "method forward(%x: f32[2], %y: f32[3]) {\n  %a: f32[6, 2] = aten.cartesian_prod([%x, %y])\n  %b: f32[2, 2] = aten.diagflat(%x, 0)\n"
+    "  return %a, %b\n}\n",
+    "method forward(%x: f32[4, 3], %y: f32[4, 3]) {\n  %a: f32[4, 3] = aten.linalg_cross(%x, %y, -1)\n  %b: f32[4] = aten.linalg_vecdot(%x, %y, -1)\n"
+    "  %c: f32[4] = aten.trapezoid.x(%x, %y, -1)\n  %d: f32[4, 2] = aten.cumulative_trapezoid.dx(%x, 0.5, -1)\n  return %a, %b, %c, %d\n}\n",
+    "method forward(%x: f32[3, 4], %i: i64[2, 2], %t: i64[3]) {\n  %a: f32[2, 2] = aten.take(%x, %i)\n"
+    "  %b: b8[2, 2] = aten.isin.Tensor_Tensor(%i, %t, False, True)\n  return %a, %b\n}\n",
+    "method forward(%x: f32[3, 4], %t: f32[3, 4], %w: f32[4]) {\n  %a: f32[] = aten.smooth_l1_loss(%x, %t, 1, 0.7)\n"
+    "  %b: f32[] = aten.huber_loss(%x, %t, 2, 0.7)\n  %c: f32[3, 4] = aten.binary_cross_entropy_with_logits(%x, %t, None, %w, 0)\n"
+    "  %d: f32[3, 4] = aten.kl_div(%x, %t, 0, True)\n  return %a, %b, %c, %d\n}\n",
+    "method forward(%a: f32[3, 4], %b: f32[3, 4], %c: f32[3, 4]) {\n  %x: f32[] = aten.triplet_margin_loss(%a, %b, %c, 1.0, 2.0, 0.000001, True, 1)\n"
+    "  %y: f32[] = aten.margin_ranking_loss(%a, %b, %c, 0.1, 1)\n  %z: f32[] = aten.soft_margin_loss(%a, %b, 2)\n  return %x, %y, %z\n}\n",
+    "method forward(%x: f32[3, 4], %t: i64[3], %w: f32[4]) {\n  %a: f32[], %n: f32[] = aten.nll_loss_forward(%x, %t, %w, 1, 2)\n"
+    "  %b: f32[3], %m: f32[] = aten.nll_loss_forward(%x, %t, None, 0, -100)\n  return %a, %n, %b\n}\n",
+    "method forward(%x: f32[], %y: f32[]) {\n  %a: f32[5] = aten.linspace.Tensor_Tensor(%x, %y, 5, dtype.f32, None, None, None)\n"
+    "  %b: f32[5] = aten.logspace.Tensor_Scalar(%x, 2, 5, 3.0, dtype.f32, None, None, None)\n  return %a, %b\n}\n",
 };
 
 static size_t numbers_of(const char *text, bool portable, double *out) {

@@ -14,7 +14,7 @@ static fidc_arg index_in_dim(fidc_rewriter *rw, int64_t dim, fidc_value *index) 
 static fid_status put_in_dim(fidc_rewriter *rw, fidc_value *source, bool accumulate) {
     fidc_value *x = fidc_rw_value(rw, 0), *index = fidc_rw_value(rw, 2);
     int64_t dim = fidc_rw_dim(rw, 1, 0, x->rank);
-    if (!x->rank) return fidc_rw_keep(rw);
+    if (!x->rank) return fidc_rw_become(rw, accumulate ? fidc_rw_op2(rw, FID_OPID_add_Tensor, x, fidc_rw_view(rw, source, NULL, 0)) : fidc_rw_view(rw, source, NULL, 0));
     if (!index->rank) index = fidc_rw_unsqueeze(rw, index, 0);
     if (source && source->rank < x->rank) source = fidc_rw_unsqueeze(rw, source, 0);
     if (!index || !source) return fidc_rw_become(rw, NULL);
@@ -36,16 +36,14 @@ static fid_status index_fill(fidc_rewriter *rw) {
     number = number ? fidc_rw_cast(rw, number, dtype) : RW(rw, scalar_tensor, fidc_rw_arg(rw, 3), fidc_t(dtype));
     fidc_value *index = fidc_rw_value(rw, 2);
     int64_t dim = fidc_rw_dim(rw, 1, 0, x->rank);
-    if (!x->rank || !number) return fidc_rw_keep(rw);
+    if (!number) return fidc_rw_become(rw, NULL);
+    if (!x->rank) return fidc_rw_become(rw, fidc_rw_view(rw, number, NULL, 0));
     if (!index->rank) index = fidc_rw_unsqueeze(rw, index, 0);
     return fidc_rw_become(rw, RW(rw, index_put, fidc_v(x), index_in_dim(rw, dim, index), fidc_v(number), fidc_b(false)));
 }
 
 /* ---- Reducing by index ---- */
 
-static fidc_value *op2(fidc_rewriter *rw, fid_op_id op, fidc_value *a, fidc_value *b) {
-    return a && b ? fidc_rw_emit(rw, op, (fidc_arg[]){fidc_v(a), fidc_v(b)}, 2) : NULL;
-}
 
 static fidc_value *scatter_add(fidc_rewriter *rw, fidc_value *into, fidc_value *source) {
     return into && source ? RW(rw, scatter_add, fidc_v(into), fidc_rw_arg(rw, 1), fidc_rw_arg(rw, 2), fidc_v(source)) : NULL;
@@ -62,7 +60,7 @@ static fidc_value *scatter_mean(fidc_rewriter *rw, fidc_value *x, fidc_value *so
     fidc_value *each = fidc_rw_full(rw, source->sizes, source->rank, dtype, fidc_i(1));
     fidc_value *sum = scatter_add(rw, scatter_base(rw, x, include_self), source);
     fidc_value *count = ones ? scatter_add(rw, scatter_base(rw, ones, include_self), each) : NULL;
-    return op2(rw, FID_OPID_div_Tensor, sum, count);
+    return fidc_rw_op2(rw, FID_OPID_div_Tensor, sum, count);
 }
 
 /* Extremes and products: for each place along dim, the sources that go there, the others at the neutral number. */
@@ -74,14 +72,14 @@ static fidc_value *scatter_masked(fidc_rewriter *rw, fidc_value *x, fidc_value *
     sizes[dim] = fidc_expr_const(rw->program, places);
     fidc_value *place = RW(rw, arange_start_step, fidc_i(0), fidc_i(places), fidc_i(1), fidc_t(FID_INT64));
     place = fidc_rw_view(rw, place, sizes, x->rank + 1u);
-    fidc_value *goes = op2(rw, FID_OPID_eq_Tensor, fidc_rw_unsqueeze(rw, index, dim), place);
+    fidc_value *goes = fidc_rw_op2(rw, FID_OPID_eq_Tensor, fidc_rw_unsqueeze(rw, index, dim), place);
     fidc_value *none = fidc_value_scalar(rw->graph, (fid_dtype)x->dtype, neutral), *moved = fidc_rw_unsqueeze(rw, source, dim);
     if (!goes || !none || !moved) return NULL;
     fidc_value *chosen = RW(rw, where_self, fidc_v(goes), fidc_v(moved), fidc_v(none));
     bool product = reduce == FID_OPID_prod_dim_int;
     fidc_arg dims = product ? fidc_i(inner) : fidc_ints(rw->program, &inner, 1);
     fidc_value *result = chosen ? fidc_rw_emit(rw, reduce, (fidc_arg[]){fidc_v(chosen), dims, fidc_b(false)}, 3) : NULL;
-    if (include_self) return op2(rw, join, x, result);
+    if (include_self) return fidc_rw_op2(rw, join, x, result);
     fidc_value *some = RW(rw, any_dims, fidc_v(goes), fidc_ints(rw->program, &inner, 1), fidc_b(false));
     return some && result ? RW(rw, where_self, fidc_v(some), fidc_v(result), fidc_v(x)) : NULL;
 }

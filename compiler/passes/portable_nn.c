@@ -1,18 +1,13 @@
 /* Layers that upstream's portable kernels lack, by those that they have: attention, norms, pools. */
 #include "compiler/passes/rewrite.h"
 
-static fidc_value *op1(fidc_rewriter *rw, fid_op_id op, fidc_value *x) { return x ? fidc_rw_emit(rw, op, (fidc_arg[]){fidc_v(x)}, 1) : NULL; }
-static fidc_value *op2(fidc_rewriter *rw, fid_op_id op, fidc_value *a, fidc_value *b) {
-    return a && b ? fidc_rw_emit(rw, op, (fidc_arg[]){fidc_v(a), fidc_v(b)}, 2) : NULL;
-}
-
 /* ---- Attention ---- */
 
 /* Rows may see columns up to their own index. */
 static fidc_value *causal_mask(fidc_rewriter *rw, const fidc_expr *rows, const fidc_expr *columns) {
     fidc_value *row = RW(rw, arange_start_step, fidc_i(0), fidc_rw_expr(rw, rows), fidc_i(1), fidc_t(FID_INT64));
     fidc_value *column = RW(rw, arange_start_step, fidc_i(0), fidc_rw_expr(rw, columns), fidc_i(1), fidc_t(FID_INT64));
-    return op2(rw, FID_OPID_ge_Tensor, fidc_rw_unsqueeze(rw, row, 1), column);
+    return fidc_rw_op2(rw, FID_OPID_ge_Tensor, fidc_rw_unsqueeze(rw, row, 1), column);
 }
 
 /* A bool mask becomes 0 and -inf. */
@@ -32,7 +27,7 @@ static fidc_value *softmax_seen(fidc_rewriter *rw, fidc_value *scores) {
     if (!weights) return NULL;
     fidc_value *hidden = RW(rw, eq_Scalar, fidc_v(scores), fidc_d(-INFINITY));
     int64_t last = -1;
-    fidc_value *seen = op1(rw, FID_OPID_logical_not, hidden);
+    fidc_value *seen = fidc_rw_op1(rw, FID_OPID_logical_not, hidden);
     if (!seen) return NULL;
     seen = RW(rw, any_dims, fidc_v(seen), fidc_ints(rw->program, &last, 1), fidc_b(true));
     fidc_value *zero = fidc_value_scalar(rw->graph, (fid_dtype)scores->dtype, 0);
@@ -71,7 +66,7 @@ static fid_status attention(fidc_rewriter *rw) {
     fidc_value *scaled_q = RW(rw, mul_Scalar, fidc_v(q), fidc_d(sqrt(fabs(scale)) * (scale < 0 ? -1 : 1)));
     fidc_value *scaled_k = RW(rw, mul_Scalar, fidc_v(k), fidc_d(sqrt(fabs(scale))));
     fidc_value *scores = fidc_rw_matmul(rw, scaled_q, fidc_rw_transpose(rw, scaled_k, -2, -1));
-    if (mask) scores = op2(rw, FID_OPID_add_Tensor, scores, additive(rw, mask, dtype));
+    if (mask) scores = fidc_rw_op2(rw, FID_OPID_add_Tensor, scores, additive(rw, mask, dtype));
     return fidc_rw_become(rw, fidc_rw_matmul(rw, masked ? softmax_seen(rw, scores) : softmax_rows(rw, scores), v));
 }
 
@@ -96,12 +91,12 @@ static fid_status rms_norm(fidc_rewriter *rw) {
     int64_t dims[FID_MAX_RANK];
     fidc_rw_items(rw, 1, &count);
     for (size_t i = 0; i < count && i < FID_MAX_RANK; i++) dims[i] = (int64_t)(input->rank - count + i);
-    fidc_value *squares = op2(rw, FID_OPID_mul_Tensor, x, x);
+    fidc_value *squares = fidc_rw_op2(rw, FID_OPID_mul_Tensor, x, x);
     if (!squares) return fidc_rw_become(rw, NULL);
     fidc_value *mean = RW(rw, mean_dim, fidc_v(squares), fidc_ints(rw->program, dims, count), fidc_b(true));
     fidc_value *raised = RW(rw, add_Scalar, fidc_v(mean), fidc_d(fidc_rw_double(rw, 3, smallest_step(compute))));
-    fidc_value *out = op2(rw, FID_OPID_mul_Tensor, x, op1(rw, FID_OPID_rsqrt, raised));
-    if (weight) out = op2(rw, FID_OPID_mul_Tensor, out, fidc_rw_cast(rw, weight, compute));
+    fidc_value *out = fidc_rw_op2(rw, FID_OPID_mul_Tensor, x, fidc_rw_op1(rw, FID_OPID_rsqrt, raised));
+    if (weight) out = fidc_rw_op2(rw, FID_OPID_mul_Tensor, out, fidc_rw_cast(rw, weight, compute));
     return fidc_rw_become(rw, fidc_rw_cast(rw, out, dtype));
 }
 
@@ -138,12 +133,12 @@ static fid_status convolution(fidc_rewriter *rw) {
     fidc_value *sum = NULL;
     for (int64_t k = 0; k < kernel && x; k++) {
         fidc_value *part = convolve_depth(rw, x, weight, k, depth, lists);
-        sum = sum ? op2(rw, FID_OPID_add_Tensor, sum, part) : part;
+        sum = sum ? fidc_rw_op2(rw, FID_OPID_add_Tensor, sum, part) : part;
         if (!sum) return fidc_rw_become(rw, NULL);
     }
     if (bias && sum) {
         const fidc_expr *one = fidc_expr_const(rw->program, 1);
-        sum = op2(rw, FID_OPID_add_Tensor, sum, fidc_rw_view(rw, bias, (const fidc_expr *[]){bias->sizes[0], one, one}, 3));
+        sum = fidc_rw_op2(rw, FID_OPID_add_Tensor, sum, fidc_rw_view(rw, bias, (const fidc_expr *[]){bias->sizes[0], one, one}, 3));
     }
     const fidc_expr *sizes[] = {out->sizes[0], out->sizes[2], out->sizes[1], out->sizes[3], out->sizes[4]};
     sum = fidc_rw_view(rw, sum, sizes, 5);
@@ -155,7 +150,7 @@ static fid_status convolution(fidc_rewriter *rw) {
 /* The bag of each index: how many offsets are not behind it, less one. */
 static fidc_value *bag_of_index(fidc_rewriter *rw, const fidc_value *indices, fidc_value *offsets) {
     fidc_value *place = RW(rw, arange_start_step, fidc_i(0), fidc_rw_size(rw, indices, 0), fidc_i(1), fidc_t((fid_dtype)offsets->dtype));
-    fidc_value *reached = op2(rw, FID_OPID_ge_Tensor, fidc_rw_unsqueeze(rw, place, 1), offsets);
+    fidc_value *reached = fidc_rw_op2(rw, FID_OPID_ge_Tensor, fidc_rw_unsqueeze(rw, place, 1), offsets);
     int64_t last = 1;
     if (!reached) return NULL;
     fidc_value *count = RW(rw, sum_dim_IntList, fidc_v(reached), fidc_ints(rw->program, &last, 1), fidc_b(false), fidc_t(FID_INT64));
@@ -165,9 +160,9 @@ static fidc_value *bag_of_index(fidc_rewriter *rw, const fidc_value *indices, fi
 /* (bags, indices): which index lies in which bag and counts. */
 static fidc_value *membership(fidc_rewriter *rw, fidc_value *indices, fidc_value *bag, const fidc_expr *bags, int64_t padding) {
     fidc_value *number = RW(rw, arange_start_step, fidc_i(0), fidc_rw_expr(rw, bags), fidc_i(1), fidc_t(FID_INT64));
-    fidc_value *member = op2(rw, FID_OPID_eq_Tensor, fidc_rw_unsqueeze(rw, number, 1), bag);
+    fidc_value *member = fidc_rw_op2(rw, FID_OPID_eq_Tensor, fidc_rw_unsqueeze(rw, number, 1), bag);
     if (padding < 0 || !member) return member;
-    return op2(rw, FID_OPID_logical_and, member, RW(rw, ne_Scalar, fidc_v(indices), fidc_i(padding)));
+    return fidc_rw_op2(rw, FID_OPID_logical_and, member, RW(rw, ne_Scalar, fidc_v(indices), fidc_i(padding)));
 }
 
 /* The largest row of each bag; zeros for an empty one. */
@@ -187,12 +182,12 @@ static fidc_value *bag_maximum(fidc_rewriter *rw, fidc_value *rows, fidc_value *
 static fidc_value *bag_sum(fidc_rewriter *rw, fidc_value *rows, fidc_value *member, bool mean) {
     fid_dtype dtype = (fid_dtype)rows->dtype;
     fidc_value *weights = fidc_rw_cast(rw, member, dtype);
-    fidc_value *sum = op2(rw, FID_OPID_mm, weights, rows);
+    fidc_value *sum = fidc_rw_op2(rw, FID_OPID_mm, weights, rows);
     int64_t last = 1;
     if (!mean || !sum) return sum;
     fidc_value *count = RW(rw, sum_dim_IntList, fidc_v(weights), fidc_ints(rw->program, &last, 1), fidc_b(true), fidc_t(dtype));
     count = count ? RW(rw, clamp, fidc_v(count), fidc_d(1), fidc_none()) : NULL;
-    return op2(rw, FID_OPID_div_Tensor, sum, count);
+    return fidc_rw_op2(rw, FID_OPID_div_Tensor, sum, count);
 }
 
 /* Arguments (weight, indices, offsets, scale_grad, mode, sparse, per_sample_weights, include_last_offset, padding_idx). */
@@ -205,7 +200,7 @@ static fid_status embedding_bag(fidc_rewriter *rw) {
     if (fidc_rw_bool(rw, 7, false)) offsets = fidc_rw_slice(rw, offsets, 0, fidc_i(0), fidc_i(-1));
     fidc_value *rows = RW(rw, embedding, fidc_rw_arg(rw, 0), fidc_v(indices)), *bag = offsets ? bag_of_index(rw, indices, offsets) : NULL;
     if (!rows || !bag) return fidc_rw_become(rw, NULL);
-    if (scales) rows = op2(rw, FID_OPID_mul_Tensor, rows, fidc_rw_unsqueeze(rw, scales, 1));
+    if (scales) rows = fidc_rw_op2(rw, FID_OPID_mul_Tensor, rows, fidc_rw_unsqueeze(rw, scales, 1));
     fidc_value *member = membership(rw, indices, bag, out->sizes[0], fidc_rw_int(rw, 8, -1));
     if (!rows || !member) return fidc_rw_become(rw, NULL);
     return fidc_rw_become(rw, mode == 2 ? bag_maximum(rw, rows, member) : bag_sum(rw, rows, member, mode == 1));
@@ -229,6 +224,8 @@ void fidc_rules_add_portable(fidc_rules *rules) {
     fidc_rules_add_portable_reduction(rules);
     fidc_rules_add_portable_product(rules);
     fidc_rules_add_portable_nn(rules);
+    fidc_rules_add_portable_loss(rules);
+    fidc_rules_add_portable_composite(rules);
     fidc_rules_add_portable_image(rules);
     fidc_rules_add_portable_pool(rules);
     fidc_rules_add_portable_move(rules);

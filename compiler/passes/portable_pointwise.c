@@ -1,26 +1,11 @@
 /* Pointwise operators that upstream's portable kernels lack, by those that they have. */
 #include "compiler/passes/rewrite.h"
 
-static fidc_value *op1(fidc_rewriter *rw, fid_op_id op, fidc_value *x) { return x ? fidc_rw_emit(rw, op, (fidc_arg[]){fidc_v(x)}, 1) : NULL; }
-static fidc_value *op2(fidc_rewriter *rw, fid_op_id op, fidc_value *a, fidc_value *b) {
-    return a && b ? fidc_rw_emit(rw, op, (fidc_arg[]){fidc_v(a), fidc_v(b)}, 2) : NULL;
-}
-static fidc_value *opn(fidc_rewriter *rw, fid_op_id op, fidc_value *a, fidc_arg number) {
-    return a ? fidc_rw_emit(rw, op, (fidc_arg[]){fidc_v(a), number}, 2) : NULL;
-}
-static fidc_value *mul(fidc_rewriter *rw, fidc_value *a, fidc_value *b) { return op2(rw, FID_OPID_mul_Tensor, a, b); }
-static fidc_value *add(fidc_rewriter *rw, fidc_value *a, fidc_value *b) { return op2(rw, FID_OPID_add_Tensor, a, b); }
-static fidc_value *sub(fidc_rewriter *rw, fidc_value *a, fidc_value *b) { return op2(rw, FID_OPID_sub_Tensor, a, b); }
-static fidc_value *mulc(fidc_rewriter *rw, fidc_value *a, double c) { return opn(rw, FID_OPID_mul_Scalar, a, fidc_d(c)); }
-static fidc_value *addc(fidc_rewriter *rw, fidc_value *a, double c) { return opn(rw, FID_OPID_add_Scalar, a, fidc_d(c)); }
-static fidc_value *where(fidc_rewriter *rw, fidc_value *condition, fidc_value *a, fidc_value *b) {
-    return condition && a && b ? RW(rw, where_self, fidc_v(condition), fidc_v(a), fidc_v(b)) : NULL;
-}
-/* A number as a tensor of no dimensions in that dtype. */
-static fidc_value *scalar(fidc_rewriter *rw, fid_dtype dtype, fidc_arg number) {
-    if (number.kind == FIDC_ARG_VALUE) return RW(rw, scalar_tensor, number, fidc_t(dtype));
-    return fidc_value_scalar(rw->graph, dtype, number.kind == FIDC_ARG_DOUBLE ? number.as.number : (double)number.as.integer);
-}
+static fidc_value *mul(fidc_rewriter *rw, fidc_value *a, fidc_value *b) { return fidc_rw_op2(rw, FID_OPID_mul_Tensor, a, b); }
+static fidc_value *add(fidc_rewriter *rw, fidc_value *a, fidc_value *b) { return fidc_rw_op2(rw, FID_OPID_add_Tensor, a, b); }
+static fidc_value *sub(fidc_rewriter *rw, fidc_value *a, fidc_value *b) { return fidc_rw_op2(rw, FID_OPID_sub_Tensor, a, b); }
+static fidc_value *mulc(fidc_rewriter *rw, fidc_value *a, double c) { return fidc_rw_opn(rw, FID_OPID_mul_Scalar, a, fidc_d(c)); }
+static fidc_value *addc(fidc_rewriter *rw, fidc_value *a, double c) { return fidc_rw_opn(rw, FID_OPID_add_Scalar, a, fidc_d(c)); }
 /* Argument 0 in the dtype of the result: integer inputs of float functions. */
 static fidc_value *input(fidc_rewriter *rw) { return fidc_rw_cast(rw, fidc_rw_value(rw, 0), (fid_dtype)fidc_rw_out(rw)->dtype); }
 static fidc_value *clamp(fidc_rewriter *rw, fidc_value *x, fidc_arg low, fidc_arg high) {
@@ -31,11 +16,11 @@ static fidc_value *clamp(fidc_rewriter *rw, fidc_value *x, fidc_arg low, fidc_ar
 
 static fid_status silu(fidc_rewriter *rw) {
     fidc_value *x = fidc_rw_value(rw, 0);
-    return fidc_rw_become(rw, mul(rw, x, op1(rw, FID_OPID_sigmoid, x)));
+    return fidc_rw_become(rw, mul(rw, x, fidc_rw_op1(rw, FID_OPID_sigmoid, x)));
 }
 
 static fidc_value *ramp(fidc_rewriter *rw, fidc_value *x) { /* clamp(x + 3, 0, 6) / 6 */
-    return opn(rw, FID_OPID_div_Scalar, clamp(rw, addc(rw, x, 3), fidc_d(0), fidc_d(6)), fidc_d(6));
+    return fidc_rw_opn(rw, FID_OPID_div_Scalar, clamp(rw, addc(rw, x, 3), fidc_d(0), fidc_d(6)), fidc_d(6));
 }
 
 static fid_status hardsigmoid(fidc_rewriter *rw) { return fidc_rw_become(rw, ramp(rw, fidc_rw_value(rw, 0))); }
@@ -45,13 +30,13 @@ static fid_status hardswish(fidc_rewriter *rw) {
     return fidc_rw_become(rw, mul(rw, x, ramp(rw, x)));
 }
 
-static fid_status relu6(fidc_rewriter *rw) { return fidc_rw_become(rw, clamp(rw, fidc_rw_value(rw, 0), fidc_d(0), fidc_d(6))); }
+static fid_status relu6(fidc_rewriter *rw) { return fidc_rw_become(rw, clamp(rw, fidc_rw_value(rw, 0), fidc_i(0), fidc_i(6))); }
 
 static fidc_value *softplus_of(fidc_rewriter *rw, fidc_value *x, double beta, double threshold) {
     fidc_value *scaled = beta == 1 ? x : mulc(rw, x, beta);
-    fidc_value *soft = op1(rw, FID_OPID_log1p, op1(rw, FID_OPID_exp, scaled));
+    fidc_value *soft = fidc_rw_op1(rw, FID_OPID_log1p, fidc_rw_op1(rw, FID_OPID_exp, scaled));
     if (beta != 1) soft = mulc(rw, soft, 1 / beta);
-    return where(rw, opn(rw, FID_OPID_gt_Scalar, scaled, fidc_d(threshold)), x, soft); /* where exp would overflow, x itself is exact */
+    return fidc_rw_where(rw, fidc_rw_opn(rw, FID_OPID_gt_Scalar, scaled, fidc_d(threshold)), x, soft); /* where exp would overflow, x itself is exact */
 }
 
 static fid_status softplus(fidc_rewriter *rw) {
@@ -60,13 +45,13 @@ static fid_status softplus(fidc_rewriter *rw) {
 
 static fid_status mish(fidc_rewriter *rw) {
     fidc_value *x = fidc_rw_value(rw, 0);
-    return fidc_rw_become(rw, mul(rw, x, op1(rw, FID_OPID_tanh, softplus_of(rw, x, 1, 20))));
+    return fidc_rw_become(rw, mul(rw, x, fidc_rw_op1(rw, FID_OPID_tanh, softplus_of(rw, x, 1, 20))));
 }
 
 /* min(x, 0) - log(1 + exp(-|x|)) */
 static fid_status log_sigmoid(fidc_rewriter *rw) {
     fidc_value *x = fidc_rw_value(rw, 0);
-    fidc_value *tail = op1(rw, FID_OPID_log1p, op1(rw, FID_OPID_exp, op1(rw, FID_OPID_neg, op1(rw, FID_OPID_abs, x))));
+    fidc_value *tail = fidc_rw_op1(rw, FID_OPID_log1p, fidc_rw_op1(rw, FID_OPID_exp, fidc_rw_op1(rw, FID_OPID_neg, fidc_rw_op1(rw, FID_OPID_abs, x))));
     return fidc_rw_become(rw, sub(rw, clamp(rw, x, fidc_none(), fidc_d(0)), tail));
 }
 
@@ -90,14 +75,14 @@ static fid_status prelu(fidc_rewriter *rw) {
     for (size_t d = 0; d < x->rank; d++) sizes[d] = fidc_expr_const(rw->program, 1);
     if (weight->rank == 1 && x->rank >= 2) sizes[1] = weight->sizes[0];
     weight = fidc_rw_view(rw, weight, sizes, x->rank);
-    fidc_value *positive = opn(rw, FID_OPID_gt_Scalar, x, fidc_i(0));
-    return fidc_rw_become(rw, where(rw, positive, x, mul(rw, weight, x)));
+    fidc_value *positive = fidc_rw_opn(rw, FID_OPID_gt_Scalar, x, fidc_i(0));
+    return fidc_rw_become(rw, fidc_rw_where(rw, positive, x, mul(rw, weight, x)));
 }
 
 static fid_status hardshrink(fidc_rewriter *rw) {
     fidc_value *x = fidc_rw_value(rw, 0);
-    fidc_value *inside = opn(rw, FID_OPID_le_Scalar, op1(rw, FID_OPID_abs, x), fidc_rw_arg(rw, 1));
-    return fidc_rw_become(rw, where(rw, inside, scalar(rw, (fid_dtype)x->dtype, fidc_d(0)), x));
+    fidc_value *inside = fidc_rw_opn(rw, FID_OPID_le_Scalar, fidc_rw_op1(rw, FID_OPID_abs, x), fidc_rw_arg(rw, 1));
+    return fidc_rw_become(rw, fidc_rw_where(rw, inside, fidc_rw_scalar(rw, (fid_dtype)x->dtype, fidc_d(0)), x));
 }
 
 static fid_status softshrink(fidc_rewriter *rw) {
@@ -108,8 +93,8 @@ static fid_status softshrink(fidc_rewriter *rw) {
 
 static fid_status threshold(fidc_rewriter *rw) {
     fidc_value *x = fidc_rw_value(rw, 0);
-    fidc_value *low = opn(rw, FID_OPID_le_Scalar, x, fidc_rw_arg(rw, 1));
-    return fidc_rw_become(rw, where(rw, low, scalar(rw, (fid_dtype)x->dtype, fidc_rw_arg(rw, 2)), x));
+    fidc_value *low = fidc_rw_opn(rw, FID_OPID_le_Scalar, x, fidc_rw_arg(rw, 1));
+    return fidc_rw_become(rw, fidc_rw_where(rw, low, fidc_rw_scalar(rw, (fid_dtype)x->dtype, fidc_rw_arg(rw, 2)), x));
 }
 
 /* ---- Arithmetic ---- */
@@ -121,7 +106,7 @@ static fid_status rsub_tensor(fidc_rewriter *rw) {
 }
 
 static fidc_value *times_value(fidc_rewriter *rw, fidc_value *x) {
-    return fidc_rw_double(rw, 3, 1) == 1 ? x : opn(rw, FID_OPID_mul_Scalar, x, fidc_rw_arg(rw, 3));
+    return fidc_rw_double(rw, 3, 1) == 1 ? x : fidc_rw_opn(rw, FID_OPID_mul_Scalar, x, fidc_rw_arg(rw, 3));
 }
 
 static fid_status addcmul(fidc_rewriter *rw) {
@@ -130,13 +115,13 @@ static fid_status addcmul(fidc_rewriter *rw) {
 }
 
 static fid_status addcdiv(fidc_rewriter *rw) {
-    fidc_value *quotient = times_value(rw, op2(rw, FID_OPID_div_Tensor, fidc_rw_value(rw, 1), fidc_rw_value(rw, 2)));
+    fidc_value *quotient = times_value(rw, fidc_rw_op2(rw, FID_OPID_div_Tensor, fidc_rw_value(rw, 1), fidc_rw_value(rw, 2)));
     return fidc_rw_become(rw, add(rw, fidc_rw_value(rw, 0), quotient));
 }
 
 static fid_status lerp_number(fidc_rewriter *rw) {
     fidc_value *x = fidc_rw_value(rw, 0);
-    return fidc_rw_become(rw, add(rw, x, opn(rw, FID_OPID_mul_Scalar, sub(rw, fidc_rw_value(rw, 1), x), fidc_rw_arg(rw, 2))));
+    return fidc_rw_become(rw, add(rw, x, fidc_rw_opn(rw, FID_OPID_mul_Scalar, sub(rw, fidc_rw_value(rw, 1), x), fidc_rw_arg(rw, 2))));
 }
 
 static fid_status lerp_tensor(fidc_rewriter *rw) {
@@ -154,10 +139,10 @@ static fid_status to_sign(fidc_rewriter *rw) { return fidc_rw_rename(rw, FID_OPI
 static fid_status without_nan(fidc_rewriter *rw, fid_op_id op) {
     fid_dtype dtype = (fid_dtype)fidc_rw_out(rw)->dtype;
     fidc_value *a = fidc_rw_cast(rw, fidc_rw_value(rw, 0), dtype), *b = fidc_rw_cast(rw, fidc_rw_value(rw, 1), dtype);
-    if (!fid_dtype_is_float(dtype)) return fidc_rw_become(rw, op2(rw, op, a, b));
-    fidc_value *both = op2(rw, op, a, b);
-    fidc_value *but_b = where(rw, op1(rw, FID_OPID_isnan, b), a, both);
-    return fidc_rw_become(rw, where(rw, op1(rw, FID_OPID_isnan, a), b, but_b));
+    if (!fid_dtype_is_float(dtype)) return fidc_rw_become(rw, fidc_rw_op2(rw, op, a, b));
+    fidc_value *both = fidc_rw_op2(rw, op, a, b);
+    fidc_value *but_b = fidc_rw_where(rw, fidc_rw_op1(rw, FID_OPID_isnan, b), a, both);
+    return fidc_rw_become(rw, fidc_rw_where(rw, fidc_rw_op1(rw, FID_OPID_isnan, a), b, but_b));
 }
 
 static fid_status fmax_rule(fidc_rewriter *rw) { return without_nan(rw, FID_OPID_maximum); }
@@ -165,21 +150,21 @@ static fid_status fmin_rule(fidc_rewriter *rw) { return without_nan(rw, FID_OPID
 
 static fid_status frac(fidc_rewriter *rw) {
     fidc_value *x = fidc_rw_value(rw, 0);
-    return fidc_rw_become(rw, sub(rw, x, op1(rw, FID_OPID_trunc, x)));
+    return fidc_rw_become(rw, sub(rw, x, fidc_rw_op1(rw, FID_OPID_trunc, x)));
 }
 
 static fid_status round_decimals(fidc_rewriter *rw) {
     double factor = pow(10, (double)fidc_rw_int(rw, 1, 0));
-    fidc_value *rounded = op1(rw, FID_OPID_round, mulc(rw, fidc_rw_value(rw, 0), factor));
-    return fidc_rw_become(rw, opn(rw, FID_OPID_div_Scalar, rounded, fidc_d(factor)));
+    fidc_value *rounded = fidc_rw_op1(rw, FID_OPID_round, mulc(rw, fidc_rw_value(rw, 0), factor));
+    return fidc_rw_become(rw, fidc_rw_opn(rw, FID_OPID_div_Scalar, rounded, fidc_d(factor)));
 }
 
 /* op(tensor, number) for operators that upstream has for two tensors only. */
 static fid_status number_as_tensor(fidc_rewriter *rw, fid_op_id op, uint32_t number_arg) {
     fidc_value *x = fidc_rw_value(rw, 1 - number_arg);
     fidc_arg number = fidc_rw_arg(rw, number_arg);
-    fidc_value *constant = scalar(rw, fidc_promote_number((fid_dtype)x->dtype, number), number);
-    return fidc_rw_become(rw, number_arg ? op2(rw, op, x, constant) : op2(rw, op, constant, x));
+    fidc_value *constant = fidc_rw_scalar(rw, fidc_promote_number((fid_dtype)x->dtype, number), number);
+    return fidc_rw_become(rw, number_arg ? fidc_rw_op2(rw, op, x, constant) : fidc_rw_op2(rw, op, constant, x));
 }
 
 static fid_status floor_divide_number(fidc_rewriter *rw) { return number_as_tensor(rw, FID_OPID_floor_divide, 1); }
@@ -193,7 +178,7 @@ static fid_status right_shift_of_number(fidc_rewriter *rw) { return number_as_te
 /* ---- Functions ---- */
 
 static fid_status erfc_rule(fidc_rewriter *rw) {
-    fidc_value *e = op1(rw, FID_OPID_erf, input(rw));
+    fidc_value *e = fidc_rw_op1(rw, FID_OPID_erf, input(rw));
     return fidc_rw_become(rw, e ? RW(rw, rsub_Scalar, fidc_v(e), fidc_d(1)) : NULL);
 }
 
@@ -208,56 +193,58 @@ static fid_status rad2deg(fidc_rewriter *rw) { return fidc_rw_become(rw, mulc(rw
 static fid_status hypot_rule(fidc_rewriter *rw) {
     fid_dtype dtype = (fid_dtype)fidc_rw_out(rw)->dtype;
     fidc_value *a = fidc_rw_cast(rw, fidc_rw_value(rw, 0), dtype), *b = fidc_rw_cast(rw, fidc_rw_value(rw, 1), dtype);
-    return fidc_rw_become(rw, op1(rw, FID_OPID_sqrt, add(rw, mul(rw, a, a), mul(rw, b, b))));
+    fidc_value *root = fidc_rw_op1(rw, FID_OPID_sqrt, add(rw, mul(rw, a, a), mul(rw, b, b)));
+    fidc_value *endless = fidc_rw_op2(rw, FID_OPID_logical_or, fidc_rw_op1(rw, FID_OPID_isinf, a), fidc_rw_op1(rw, FID_OPID_isinf, b));
+    return fidc_rw_become(rw, fidc_rw_where(rw, endless, fidc_rw_scalar(rw, dtype, fidc_d(INFINITY)), root)); /* even beside a NaN */
 }
 
 /* max + log(1 + exp(-|a - b|)); equal infinities have no gap, which their difference would not tell */
 static fid_status logaddexp(fidc_rewriter *rw) {
     fid_dtype dtype = (fid_dtype)fidc_rw_out(rw)->dtype;
     fidc_value *a = fidc_rw_cast(rw, fidc_rw_value(rw, 0), dtype), *b = fidc_rw_cast(rw, fidc_rw_value(rw, 1), dtype);
-    fidc_value *apart = where(rw, op2(rw, FID_OPID_eq_Tensor, a, b), scalar(rw, dtype, fidc_d(0)), sub(rw, a, b));
-    fidc_value *gap = op1(rw, FID_OPID_neg, op1(rw, FID_OPID_abs, apart));
-    fidc_value *tail = op1(rw, FID_OPID_log1p, op1(rw, FID_OPID_exp, gap));
-    return fidc_rw_become(rw, add(rw, op2(rw, FID_OPID_maximum, a, b), tail));
+    fidc_value *apart = fidc_rw_where(rw, fidc_rw_op2(rw, FID_OPID_eq_Tensor, a, b), fidc_rw_scalar(rw, dtype, fidc_d(0)), sub(rw, a, b));
+    fidc_value *gap = fidc_rw_op1(rw, FID_OPID_neg, fidc_rw_op1(rw, FID_OPID_abs, apart));
+    fidc_value *tail = fidc_rw_op1(rw, FID_OPID_log1p, fidc_rw_op1(rw, FID_OPID_exp, gap));
+    return fidc_rw_become(rw, add(rw, fidc_rw_op2(rw, FID_OPID_maximum, a, b), tail));
 }
 
 /* sin(pi x) / (pi x), 1 at 0 */
 static fid_status sinc(fidc_rewriter *rw) {
     fidc_value *x = input(rw), *angle = mulc(rw, x, 3.14159265358979323846);
-    fidc_value *ratio = op2(rw, FID_OPID_div_Tensor, op1(rw, FID_OPID_sin, angle), angle);
-    fidc_value *at_zero = opn(rw, FID_OPID_eq_Scalar, x, fidc_i(0));
-    return fidc_rw_become(rw, where(rw, at_zero, scalar(rw, (fid_dtype)fidc_rw_out(rw)->dtype, fidc_d(1)), ratio));
+    fidc_value *ratio = fidc_rw_op2(rw, FID_OPID_div_Tensor, fidc_rw_op1(rw, FID_OPID_sin, angle), angle);
+    fidc_value *at_zero = fidc_rw_opn(rw, FID_OPID_eq_Scalar, x, fidc_i(0));
+    return fidc_rw_become(rw, fidc_rw_where(rw, at_zero, fidc_rw_scalar(rw, (fid_dtype)fidc_rw_out(rw)->dtype, fidc_d(1)), ratio));
 }
 
 /* -x log x; 0 at 0; -inf below */
 static fid_status entr(fidc_rewriter *rw) {
     fid_dtype dtype = (fid_dtype)fidc_rw_out(rw)->dtype;
     fidc_value *x = input(rw);
-    fidc_value *product = op1(rw, FID_OPID_neg, mul(rw, x, op1(rw, FID_OPID_log, x)));
-    fidc_value *at_zero = where(rw, opn(rw, FID_OPID_eq_Scalar, x, fidc_i(0)), scalar(rw, dtype, fidc_d(0)), product);
-    fidc_value *below = opn(rw, FID_OPID_lt_Scalar, x, fidc_i(0));
-    return fidc_rw_become(rw, where(rw, below, scalar(rw, dtype, fidc_d(-INFINITY)), at_zero));
+    fidc_value *product = fidc_rw_op1(rw, FID_OPID_neg, mul(rw, x, fidc_rw_op1(rw, FID_OPID_log, x)));
+    fidc_value *at_zero = fidc_rw_where(rw, fidc_rw_opn(rw, FID_OPID_eq_Scalar, x, fidc_i(0)), fidc_rw_scalar(rw, dtype, fidc_d(0)), product);
+    fidc_value *below = fidc_rw_opn(rw, FID_OPID_lt_Scalar, x, fidc_i(0));
+    return fidc_rw_become(rw, fidc_rw_where(rw, below, fidc_rw_scalar(rw, dtype, fidc_d(-INFINITY)), at_zero));
 }
 
 /* x log y, 0 where x is 0 and y is no NaN */
 static fid_status xlogy(fidc_rewriter *rw) {
     fid_dtype dtype = (fid_dtype)fidc_rw_out(rw)->dtype;
     fidc_value *x = fidc_rw_cast(rw, fidc_rw_value(rw, 0), dtype), *y = fidc_rw_cast(rw, fidc_rw_value(rw, 1), dtype);
-    fidc_value *product = mul(rw, x, op1(rw, FID_OPID_log, y));
-    fidc_value *zero = where(rw, opn(rw, FID_OPID_eq_Scalar, x, fidc_i(0)), scalar(rw, dtype, fidc_d(0)), product);
-    return fidc_rw_become(rw, where(rw, op1(rw, FID_OPID_isnan, y), y, zero));
+    fidc_value *product = mul(rw, x, fidc_rw_op1(rw, FID_OPID_log, y));
+    fidc_value *zero = fidc_rw_where(rw, fidc_rw_opn(rw, FID_OPID_eq_Scalar, x, fidc_i(0)), fidc_rw_scalar(rw, dtype, fidc_d(0)), product);
+    return fidc_rw_become(rw, fidc_rw_where(rw, fidc_rw_op1(rw, FID_OPID_isnan, y), y, zero));
 }
 
 /* ---- Tests ---- */
 
 static fid_status is_finite(fidc_rewriter *rw) {
     fidc_value *x = fidc_rw_value(rw, 0);
-    fidc_value *outside = op2(rw, FID_OPID_logical_or, op1(rw, FID_OPID_isnan, x), op1(rw, FID_OPID_isinf, x));
-    return fidc_rw_become(rw, op1(rw, FID_OPID_logical_not, outside));
+    fidc_value *outside = fidc_rw_op2(rw, FID_OPID_logical_or, fidc_rw_op1(rw, FID_OPID_isnan, x), fidc_rw_op1(rw, FID_OPID_isinf, x));
+    return fidc_rw_become(rw, fidc_rw_op1(rw, FID_OPID_logical_not, outside));
 }
 
 static fid_status equals(fidc_rewriter *rw, double number) {
-    return fidc_rw_become(rw, opn(rw, FID_OPID_eq_Scalar, fidc_rw_value(rw, 0), fidc_d(number)));
+    return fidc_rw_become(rw, fidc_rw_opn(rw, FID_OPID_eq_Scalar, fidc_rw_value(rw, 0), fidc_d(number)));
 }
 
 static fid_status is_positive_infinity(fidc_rewriter *rw) { return equals(rw, INFINITY); }
@@ -273,10 +260,10 @@ static fid_status nan_to_num(fidc_rewriter *rw) {
     fidc_value *x = fidc_rw_value(rw, 0), *out = x;
     fid_dtype dtype = (fid_dtype)x->dtype;
     if (!fid_dtype_is_float(dtype)) return fidc_rw_become(rw, x);
-    out = where(rw, op1(rw, FID_OPID_isnan, x), scalar(rw, dtype, fidc_d(fidc_rw_double(rw, 1, 0))), out);
-    fidc_value *high = opn(rw, FID_OPID_eq_Scalar, x, fidc_d(INFINITY)), *low = opn(rw, FID_OPID_eq_Scalar, x, fidc_d(-INFINITY));
-    out = where(rw, high, scalar(rw, dtype, fidc_d(fidc_rw_double(rw, 2, largest(dtype)))), out);
-    return fidc_rw_become(rw, where(rw, low, scalar(rw, dtype, fidc_d(fidc_rw_double(rw, 3, -largest(dtype)))), out));
+    out = fidc_rw_where(rw, fidc_rw_op1(rw, FID_OPID_isnan, x), fidc_rw_scalar(rw, dtype, fidc_d(fidc_rw_double(rw, 1, 0))), out);
+    fidc_value *high = fidc_rw_opn(rw, FID_OPID_eq_Scalar, x, fidc_d(INFINITY)), *low = fidc_rw_opn(rw, FID_OPID_eq_Scalar, x, fidc_d(-INFINITY));
+    out = fidc_rw_where(rw, high, fidc_rw_scalar(rw, dtype, fidc_d(fidc_rw_double(rw, 2, largest(dtype)))), out);
+    return fidc_rw_become(rw, fidc_rw_where(rw, low, fidc_rw_scalar(rw, dtype, fidc_d(fidc_rw_double(rw, 3, -largest(dtype)))), out));
 }
 
 /* ---- Selection ---- */
@@ -287,14 +274,14 @@ static fid_status where_numbers(fidc_rewriter *rw) {
     fidc_value *sides[2];
     for (uint32_t i = 0; i < 2; i++) {
         fidc_value *tensor = fidc_rw_value(rw, i + 1);
-        sides[i] = tensor ? fidc_rw_cast(rw, tensor, dtype) : scalar(rw, dtype, fidc_rw_arg(rw, i + 1));
+        sides[i] = tensor ? fidc_rw_cast(rw, tensor, dtype) : fidc_rw_scalar(rw, dtype, fidc_rw_arg(rw, i + 1));
     }
-    return fidc_rw_become(rw, where(rw, fidc_rw_value(rw, 0), sides[0], sides[1]));
+    return fidc_rw_become(rw, fidc_rw_where(rw, fidc_rw_value(rw, 0), sides[0], sides[1]));
 }
 
 static fid_status masked_fill_tensor(fidc_rewriter *rw) {
     fidc_value *x = fidc_rw_value(rw, 0), *number = fidc_rw_cast(rw, fidc_rw_value(rw, 2), (fid_dtype)x->dtype);
-    return fidc_rw_become(rw, where(rw, fidc_rw_value(rw, 1), number, x));
+    return fidc_rw_become(rw, fidc_rw_where(rw, fidc_rw_value(rw, 1), number, x));
 }
 
 /* ---- Copies with a dtype are dim-order operators in upstream's programs ---- */

@@ -1,11 +1,6 @@
 /* Reductions that upstream's portable kernels lack, by those that they have. */
 #include "compiler/passes/rewrite.h"
 
-static fidc_value *op1(fidc_rewriter *rw, fid_op_id op, fidc_value *x) { return x ? fidc_rw_emit(rw, op, (fidc_arg[]){fidc_v(x)}, 1) : NULL; }
-static fidc_value *op2(fidc_rewriter *rw, fid_op_id op, fidc_value *a, fidc_value *b) {
-    return a && b ? fidc_rw_emit(rw, op, (fidc_arg[]){fidc_v(a), fidc_v(b)}, 2) : NULL;
-}
-
 /* reduce(x, dims, keepdim); dims NONE: all. */
 static fidc_value *reduced(fidc_rewriter *rw, fid_op_id op, fidc_value *x, fidc_arg dims, fidc_arg keepdim) {
     return x ? fidc_rw_emit(rw, op, (fidc_arg[]){fidc_v(x), dims, keepdim}, 3) : NULL;
@@ -45,7 +40,7 @@ static fid_status sum_to_size(fidc_rewriter *rw) {
 static fid_status nansum(fidc_rewriter *rw) {
     fidc_value *x = fidc_rw_value(rw, 0);
     if (fid_dtype_is_float((fid_dtype)x->dtype)) {
-        fidc_value *zero = fidc_value_scalar(rw->graph, (fid_dtype)x->dtype, 0), *missing = op1(rw, FID_OPID_isnan, x);
+        fidc_value *zero = fidc_value_scalar(rw->graph, (fid_dtype)x->dtype, 0), *missing = fidc_rw_op1(rw, FID_OPID_isnan, x);
         if (!zero || !missing) return fidc_rw_become(rw, NULL);
         x = RW(rw, where_self, fidc_v(missing), fidc_v(zero), fidc_v(x));
     }
@@ -54,15 +49,15 @@ static fid_status nansum(fidc_rewriter *rw) {
 
 /* all(x) = not any(not x); the results are bool but for uint8, which keeps its dtype. */
 static fidc_value *all_of(fidc_rewriter *rw, fidc_value *some) {
-    return fidc_rw_cast(rw, op1(rw, FID_OPID_logical_not, some), (fid_dtype)fidc_rw_out(rw)->dtype);
+    return fidc_rw_cast(rw, fidc_rw_op1(rw, FID_OPID_logical_not, some), (fid_dtype)fidc_rw_out(rw)->dtype);
 }
 
 static fid_status all(fidc_rewriter *rw) {
-    return fidc_rw_become(rw, all_of(rw, op1(rw, FID_OPID_any, op1(rw, FID_OPID_logical_not, fidc_rw_value(rw, 0)))));
+    return fidc_rw_become(rw, all_of(rw, fidc_rw_op1(rw, FID_OPID_any, fidc_rw_op1(rw, FID_OPID_logical_not, fidc_rw_value(rw, 0)))));
 }
 
 static fid_status all_dims(fidc_rewriter *rw) {
-    fidc_value *wrong = op1(rw, FID_OPID_logical_not, fidc_rw_value(rw, 0));
+    fidc_value *wrong = fidc_rw_op1(rw, FID_OPID_logical_not, fidc_rw_value(rw, 0));
     return fidc_rw_become(rw, all_of(rw, reduced(rw, FID_OPID_any_dims, wrong, as_dims(rw, 1), fidc_rw_arg(rw, 2))));
 }
 
@@ -104,21 +99,21 @@ static fid_status var_dim(fidc_rewriter *rw) {
 }
 
 static fid_status std_all(fidc_rewriter *rw) {
-    return fidc_rw_become(rw, op1(rw, FID_OPID_sqrt, variance(rw, fidc_none(), correction_of_unbiased(rw, 1), fidc_b(false))));
+    return fidc_rw_become(rw, fidc_rw_op1(rw, FID_OPID_sqrt, variance(rw, fidc_none(), correction_of_unbiased(rw, 1), fidc_b(false))));
 }
 
 static fid_status std_dim(fidc_rewriter *rw) {
-    return fidc_rw_become(rw, op1(rw, FID_OPID_sqrt, variance(rw, fidc_rw_arg(rw, 1), correction_of_unbiased(rw, 2), fidc_rw_arg(rw, 3))));
+    return fidc_rw_become(rw, fidc_rw_op1(rw, FID_OPID_sqrt, variance(rw, fidc_rw_arg(rw, 1), correction_of_unbiased(rw, 2), fidc_rw_arg(rw, 3))));
 }
 
 static fid_status std_correction(fidc_rewriter *rw) {
-    return fidc_rw_become(rw, op1(rw, FID_OPID_sqrt, variance(rw, fidc_rw_arg(rw, 1), fidc_rw_arg(rw, 2), fidc_rw_arg(rw, 3))));
+    return fidc_rw_become(rw, fidc_rw_op1(rw, FID_OPID_sqrt, variance(rw, fidc_rw_arg(rw, 1), fidc_rw_arg(rw, 2), fidc_rw_arg(rw, 3))));
 }
 
 /* var_mean and std_mean; `root` for the latter. */
 static fid_status with_mean(fidc_rewriter *rw, fidc_arg dims, fidc_arg correction, fidc_arg keepdim, bool root) {
     fidc_value *spread = variance(rw, dims, correction, keepdim);
-    if (root) spread = op1(rw, FID_OPID_sqrt, spread);
+    if (root) spread = fidc_rw_op1(rw, FID_OPID_sqrt, spread);
     fidc_value *mean = reduced(rw, FID_OPID_mean_dim, fidc_rw_value(rw, 0), dims, keepdim);
     return fidc_rw_become_all(rw, (fidc_value *[]){spread, mean}, 2);
 }
@@ -145,11 +140,11 @@ static fidc_value *vector_norm(fidc_rewriter *rw, fidc_value *x, double p, fidc_
     x = fidc_rw_cast(rw, x, dtype);
     if (!x) return NULL;
     if (dims.kind == FIDC_ARG_NONE) dims = no_dims(rw);
-    if (isinf(p)) return reduced(rw, p > 0 ? FID_OPID_amax : FID_OPID_amin, op1(rw, FID_OPID_abs, x), dims, keepdim);
+    if (isinf(p)) return reduced(rw, p > 0 ? FID_OPID_amax : FID_OPID_amin, fidc_rw_op1(rw, FID_OPID_abs, x), dims, keepdim);
     if (p == 0) return summed(rw, fidc_rw_cast(rw, RW(rw, ne_Scalar, fidc_v(x), fidc_i(0)), dtype), dims, keepdim, dtype);
-    if (p == 1) return summed(rw, op1(rw, FID_OPID_abs, x), dims, keepdim, dtype);
-    if (p == 2) return op1(rw, FID_OPID_sqrt, summed(rw, op2(rw, FID_OPID_mul_Tensor, x, x), dims, keepdim, dtype));
-    fidc_value *size = op1(rw, FID_OPID_abs, x);
+    if (p == 1) return summed(rw, fidc_rw_op1(rw, FID_OPID_abs, x), dims, keepdim, dtype);
+    if (p == 2) return fidc_rw_op1(rw, FID_OPID_sqrt, summed(rw, fidc_rw_op2(rw, FID_OPID_mul_Tensor, x, x), dims, keepdim, dtype));
+    fidc_value *size = fidc_rw_op1(rw, FID_OPID_abs, x);
     if (!size) return NULL;
     fidc_value *sum = summed(rw, RW(rw, pow_Tensor_Scalar, fidc_v(size), fidc_d(p)), dims, keepdim, dtype);
     return sum ? RW(rw, pow_Tensor_Scalar, fidc_v(sum), fidc_d(1 / p)) : NULL;
@@ -165,28 +160,36 @@ static fid_status norm_all(fidc_rewriter *rw) {
                                           (fid_dtype)fidc_rw_out(rw)->dtype));
 }
 
+static fidc_value *empty_logsumexp(fidc_rewriter *rw) {
+    fidc_value *out = fidc_rw_out(rw);
+    return fidc_rw_full(rw, out->sizes, out->rank, (fid_dtype)out->dtype, fidc_d(-INFINITY));
+}
+
 /* log(sum(exp(x - m))) + m; where the maximum is infinite it is taken as 0, which keeps inf - inf out. */
 static fid_status logsumexp(fidc_rewriter *rw) {
     fid_dtype dtype = (fid_dtype)fidc_rw_out(rw)->dtype;
     fidc_value *x = fidc_rw_cast(rw, fidc_rw_value(rw, 0), dtype), *zero = fidc_value_scalar(rw->graph, dtype, 0);
+    for (size_t d = 0; d < fidc_rw_value(rw, 0)->rank; d++) { /* no largest of none: the logarithm of an empty sum */
+        if (fidc_size(fidc_rw_value(rw, 0), d) == 0) return fidc_rw_become(rw, empty_logsumexp(rw));
+    }
     fidc_value *high = reduced(rw, FID_OPID_amax, x, fidc_rw_arg(rw, 1), fidc_b(true));
-    fidc_value *endless = op1(rw, FID_OPID_isinf, high);
+    fidc_value *endless = fidc_rw_op1(rw, FID_OPID_isinf, high);
     if (!endless || !zero) return fidc_rw_become(rw, NULL);
     high = RW(rw, where_self, fidc_v(endless), fidc_v(zero), fidc_v(high));
-    fidc_value *powers = op1(rw, FID_OPID_exp, op2(rw, FID_OPID_sub_Tensor, x, high));
-    fidc_value *out = op1(rw, FID_OPID_log, summed(rw, powers, fidc_rw_arg(rw, 1), fidc_b(true), dtype));
-    out = op2(rw, FID_OPID_add_Tensor, out, high);
+    fidc_value *powers = fidc_rw_op1(rw, FID_OPID_exp, fidc_rw_op2(rw, FID_OPID_sub_Tensor, x, high));
+    fidc_value *out = fidc_rw_op1(rw, FID_OPID_log, summed(rw, powers, fidc_rw_arg(rw, 1), fidc_b(true), dtype));
+    out = fidc_rw_op2(rw, FID_OPID_add_Tensor, out, high);
     if (!fidc_rw_bool(rw, 2, false)) out = fidc_rw_view(rw, out, fidc_rw_out(rw)->sizes, fidc_rw_out(rw)->rank);
     return fidc_rw_become(rw, out);
 }
 
 /* reduction: 0 none, 1 mean, 2 sum */
 static fid_status mse_loss(fidc_rewriter *rw) {
-    fidc_value *gap = op2(rw, FID_OPID_sub_Tensor, fidc_rw_value(rw, 0), fidc_rw_value(rw, 1));
-    fidc_value *squares = op2(rw, FID_OPID_mul_Tensor, gap, gap);
+    fidc_value *gap = fidc_rw_op2(rw, FID_OPID_sub_Tensor, fidc_rw_value(rw, 0), fidc_rw_value(rw, 1));
+    fidc_value *squares = fidc_rw_op2(rw, FID_OPID_mul_Tensor, gap, gap);
     int64_t reduction = fidc_rw_int(rw, 2, 1);
     if (reduction == 0 || !squares) return fidc_rw_become(rw, squares);
-    if (reduction == 1) return fidc_rw_become(rw, op1(rw, FID_OPID_mean, squares));
+    if (reduction == 1) return fidc_rw_become(rw, fidc_rw_op1(rw, FID_OPID_mean, squares));
     return fidc_rw_become(rw, summed(rw, squares, no_dims(rw), fidc_b(false), (fid_dtype)squares->dtype));
 }
 

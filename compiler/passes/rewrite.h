@@ -79,6 +79,21 @@ bool fidc_rw_same_sizes(const fidc_value *value, const fidc_expr *const *sizes, 
 
 /* ---- Small compositions ---- */
 
+/* Operators of one tensor, two, and one with a number. NULL in, NULL out. */
+fidc_value *fidc_rw_op1(fidc_rewriter *rw, fid_op_id op, fidc_value *x);
+fidc_value *fidc_rw_op2(fidc_rewriter *rw, fid_op_id op, fidc_value *a, fidc_value *b);
+fidc_value *fidc_rw_opn(fidc_rewriter *rw, fid_op_id op, fidc_value *x, fidc_arg number);
+static inline fidc_value *fidc_rw_opd(fidc_rewriter *rw, fid_op_id op, fidc_value *x, double number) {
+    return fidc_rw_opn(rw, op, x, fidc_d(number));
+}
+fidc_value *fidc_rw_where(fidc_rewriter *rw, fidc_value *condition, fidc_value *a, fidc_value *b);
+/* A number as a tensor of no dimensions in that dtype. */
+fidc_value *fidc_rw_scalar(fidc_rewriter *rw, fid_dtype dtype, fidc_arg number);
+/* Over one dimension; over some (NONE or empty: all); to a mean (1), a sum (2) or not at all (0), as losses say it. */
+fidc_value *fidc_rw_sum_dim(fidc_rewriter *rw, fidc_value *x, int64_t dim, bool keepdim);
+fidc_value *fidc_rw_sum(fidc_rewriter *rw, fidc_value *x, fidc_arg dims, bool keepdim);
+fidc_value *fidc_rw_reduce_loss(fidc_rewriter *rw, fidc_value *x, int64_t reduction);
+
 fidc_value *fidc_rw_permute(fidc_rewriter *rw, fidc_value *value, const int64_t *dims);
 fidc_value *fidc_rw_transpose(fidc_rewriter *rw, fidc_value *value, int64_t a, int64_t b);
 fidc_value *fidc_rw_slice(fidc_rewriter *rw, fidc_value *value, int64_t dim, fidc_arg start, fidc_arg end);
@@ -125,6 +140,8 @@ void fidc_rules_add_portable(fidc_rules *rules);   /* what upstream has no kerne
 void fidc_rules_add_portable_product(fidc_rules *rules);
 void fidc_rules_add_portable_pointwise(fidc_rules *rules);
 void fidc_rules_add_portable_reduction(fidc_rules *rules);
+void fidc_rules_add_portable_loss(fidc_rules *rules);
+void fidc_rules_add_portable_composite(fidc_rules *rules);
 void fidc_rules_add_portable_nn(fidc_rules *rules);
 void fidc_rules_add_portable_image(fidc_rules *rules);
 void fidc_rules_add_portable_pool(fidc_rules *rules);
