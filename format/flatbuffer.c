@@ -49,7 +49,9 @@ static bool check_vector(walk *w, size_t position, size_t item_size, size_t *out
     if (!follow(w, position, &at)) return false;
     uint32_t count = fid_fb_read_u32(w->data + at);
     if ((at + 4) % item_size != 0) return fail(w, REASON("holds misaligned items"), at);
-    if (!fid_range_fits(at + 4, (uint64_t)count * item_size, w->size)) return fail(w, REASON("has more items than the program has bytes"), at);
+    if (!fid_range_fits(at + 4, (uint64_t)count * item_size, w->size)) {
+        return fail(w, REASON("has more items than the program has bytes"), at);
+    }
     *out_first = at + 4;
     *out_count = count;
     return true;
@@ -90,7 +92,9 @@ typedef struct table_view {
 
 static bool view_table(walk *w, size_t at, table_view *out) {
     int64_t vtable = (int64_t)at - (int32_t)fid_fb_read_u32(w->data + at);
-    if (vtable < 0 || vtable % 2 != 0 || !fid_range_fits((uint64_t)vtable, 4, w->size)) return fail(w, REASON("has its field table outside the program"), at);
+    if (vtable < 0 || vtable % 2 != 0 || !fid_range_fits((uint64_t)vtable, 4, w->size)) {
+        return fail(w, REASON("has its field table outside the program"), at);
+    }
     size_t vtable_size = read_u16(w->data + vtable);
     out->vtable = w->data + vtable;
     out->at = at;
@@ -149,9 +153,12 @@ fid_status fid_fb_verify(const fid_sink *sink, fid_span buffer, const fid_fb_typ
     walk w = {.data = buffer.data, .size = buffer.size, .tables_left = buffer.size};
     size_t at = 0;
     if ((uintptr_t)buffer.data % 16 != 0) {
-        return fid_fail(sink, FID_INVALID_ARGUMENT, "the program lies at an address that is not a multiple of 16; align the memory");
+        return fid_fail(sink, FID_INVALID_ARGUMENT,
+                        "the program lies at an address that is not a multiple of 16; align the memory");
     }
-    if (buffer.size < 8) return fid_fail(sink, FID_INVALID_PROGRAM, "the program has %zu bytes, fewer than its smallest header", buffer.size);
+    if (buffer.size < 8) {
+        return fid_fail(sink, FID_INVALID_PROGRAM, "the program has %zu bytes, fewer than its smallest header", buffer.size);
+    }
     if (!follow(&w, 0, &at) || !check_table(&w, at, root, 0)) {
         return fid_fail(sink, FID_INVALID_PROGRAM, "the file is damaged: in table %s, field %zu, byte %zu: it %s",
                         w.table_name ? w.table_name : root->name, w.slot ? w.slot - 1 : 0, w.position, w.why);

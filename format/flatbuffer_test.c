@@ -33,7 +33,8 @@ static void put_u32(buffer *b, size_t at, uint32_t value) { memcpy(b->bytes + at
 static buffer sound(void) {
     buffer b = {{0}};
     put_u32(&b, 0, ROOT);
-    static const uint16_t slots[] = {18, 36, NUMBER - ROOT, TEXT - ROOT, BYTES - ROOT, NEXT - ROOT, ITEMS - ROOT, KIND - ROOT, ANY - ROOT};
+    static const uint16_t slots[] = {18, 36, NUMBER - ROOT, TEXT - ROOT, BYTES - ROOT, NEXT - ROOT, ITEMS - ROOT, KIND - ROOT,
+                                     ANY - ROOT};
     for (size_t i = 0; i < 9; i++) put_u16(&b, VTABLE + 2 * i, slots[i]);
     put_u32(&b, ROOT, ROOT - VTABLE);
     put_u32(&b, NUMBER, 77);
@@ -102,7 +103,8 @@ static void test_each_fault_is_found_and_named(void **state) {
         {VTABLE, 18 | 2000u << 16, "Item"}, {VTABLE, 3 | 36u << 16, "Item"}, {VTABLE, 2000 | 36u << 16, "Item"},
         {VTABLE + 4, 40 | (uint32_t)(TEXT - ROOT) << 16, "Item"},                               /* number beyond its table */
         {VTABLE + 4, 6 | (uint32_t)(TEXT - ROOT) << 16, "Item"},                                /* number misaligned */
-        {TEXT, 0x10000, "Item"}, {TEXT_AT, 0xffffffff, "Item"}, {TEXT_AT, 4, "Item"},           /* text; the last: no closing zero */
+        {TEXT, 0x10000, "Item"}, {TEXT_AT, 0xffffffff, "Item"}, {TEXT_AT, 4,
+                                                                 "Item"},           /* text; the last: no closing zero */
         {BYTES_AT, SIZE, "Item"}, {ITEMS_AT, 0x40000000, "Item"}, {ITEMS_AT + 4, SIZE, "Item"},
         {NEXT, 2, "Item"}, {ANY, SIZE, "Item"}, {LEAF, 0x10000, "Leaf"}, {LEAF_VTABLE, 6 | 100u << 16, "Leaf"},
     };

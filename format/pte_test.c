@@ -83,7 +83,8 @@ static void test_cut_file_says_how_much_is_missing(void **state) {
 static void test_other_files_are_recognized(void **state) {
     (void)state;
     static const struct { const char *head, *guess; } files[] = {
-        {"PK\3\4....", "archive"}, {"....FT01", ".ptd"}, {"....BP08", ".bpte"}, {"....ET99", "another format version"}, {"........", "no program"},
+        {"PK\3\4....", "archive"}, {"....FT01", ".ptd"}, {"....BP08", ".bpte"}, {"....ET99",
+                "another format version"}, {"........", "no program"},
     };
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         test_bytes file = test_bytes_copy(files[i].head, 8);

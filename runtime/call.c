@@ -89,9 +89,11 @@ static fid_status report_missing(fid_method *method, const bool *used, uint32_t 
     }
     list[at] = 0;
     if (shown < missing) {
-        return fid_fail(&method->sink, FID_OPERATOR_MISSING, "no kernel for %u operators that the method needs: %s and %u more", missing, list, missing - shown);
+        return fid_fail(&method->sink, FID_OPERATOR_MISSING, "no kernel for %u operators that the method needs: %s and %u more",
+                        missing, list, missing - shown);
     }
-    return fid_fail(&method->sink, FID_OPERATOR_MISSING, "no kernel for %u operator%s that the method needs: %s", missing, missing == 1 ? "" : "s", list);
+    return fid_fail(&method->sink, FID_OPERATOR_MISSING, "no kernel for %u operator%s that the method needs: %s", missing,
+                    missing == 1 ? "" : "s", list);
 #else
     (void)method, (void)used, (void)missing;
     return FID_OPERATOR_MISSING;
@@ -121,7 +123,8 @@ fid_status fid_method_get_args(fid_method *method, fid_fb_vector indices, fid_va
     for (uint32_t i = 0; i < indices.count; i++) {
         int32_t index = fid_fb_i32_at(indices, i);
         if (index < 0 || (uint32_t)index >= method->value_count) {
-            return fid_fail(&method->sink, FID_INVALID_PROGRAM, "argument %u is value %d, the method has %u values", i, index, method->value_count);
+            return fid_fail(&method->sink, FID_INVALID_PROGRAM, "argument %u is value %d, the method has %u values", i, index,
+                            method->value_count);
         }
         args[i] = &method->values[index];
     }
@@ -166,8 +169,13 @@ static fid_status check_results(fid_method *method, const fid_op *op, const fid_
         bool fits = result.type != FID_SCHEMA_TENSOR ? fid_value_is_number(call->args[i])
                                                      : call->args[i]->tag == (result.list ? FID_TAG_TENSOR_LIST : FID_TAG_TENSOR);
         /* What works in place gives back its first argument, and upstream's programs name it twice. */
-        if (op->kind == FID_OP_EFFECT && result.type == FID_SCHEMA_TENSOR) fits = call->output_index > 0 && call->args[i] == call->args[0];
-        if (!fits) return fid_fail(&method->sink, FID_INVALID_PROGRAM, "%s: result %u has a value of kind %d", call->name, i - call->output_index, call->args[i]->tag);
+        if (op->kind == FID_OP_EFFECT && result.type == FID_SCHEMA_TENSOR) {
+            fits = call->output_index > 0 && call->args[i] == call->args[0];
+        }
+        if (!fits) {
+            return fid_fail(&method->sink, FID_INVALID_PROGRAM, "%s: result %u has a value of kind %d", call->name,
+                            i - call->output_index, call->args[i]->tag);
+        }
     }
     return FID_OK;
 }
@@ -209,11 +217,14 @@ fid_status fid_method_begin_call(fid_method *method, uint32_t op_index, fid_fb_v
 
 /* ---- Shapes ---- */
 
-static fid_status wrong_output(fid_method *method, const fid_call *call, uint32_t index, const fid_tensor *declared, const fid_meta *computed) {
+static fid_status wrong_output(fid_method *method, const fid_call *call, uint32_t index, const fid_tensor *declared,
+                               const fid_meta *computed) {
     char is[160], should[160];
-    return fid_fail(&method->sink, FID_INVALID_PROGRAM, "%s: output %u is declared as %s %s but its arguments make it %s %s", call->name, index,
+    return fid_fail(&method->sink, FID_INVALID_PROGRAM, "%s: output %u is declared as %s %s but its arguments make it %s %s",
+                    call->name, index,
                     fid_dtype_name((fid_dtype)declared->dtype), fid_shape_text(declared->sizes, declared->rank, is, sizeof is),
-                    fid_dtype_name((fid_dtype)computed->dtype), fid_shape_text(computed->sizes, computed->rank, should, sizeof should));
+                    fid_dtype_name((fid_dtype)computed->dtype), fid_shape_text(computed->sizes, computed->rank, should,
+                            sizeof should));
 }
 
 static bool output_fits(const fid_tensor *declared, const fid_meta *computed, bool any_sizes) {
@@ -236,7 +247,9 @@ static fid_status check_static_shapes(fid_method *method, const fid_method_call 
     fid_tensor_walk walk = {0};
     for (uint32_t i = 0; i < mc->out_count; i++) {
         const fid_tensor *out = fid_next_tensor(&walk, call->args + call->output_index, call->arg_count - call->output_index);
-        if (!output_fits(out, &method->metas[i], mc->op->kind == FID_OP_DATA_DEPENDENT || method->metas[i].bound_dims)) return wrong_output(method, call, i, out, &method->metas[i]);
+        if (!output_fits(out, &method->metas[i], mc->op->kind == FID_OP_DATA_DEPENDENT || method->metas[i].bound_dims)) {
+            return wrong_output(method, call, i, out, &method->metas[i]);
+        }
     }
     return FID_OK;
 }
@@ -365,7 +378,8 @@ static range range_of(const fid_tensor *tensor, bool live) {
 static bool ranges_overlap(range a, range b) { return a.begin < b.end && b.begin < a.end && a.begin < a.end && b.begin < b.end; }
 
 /* One output against tensors of the call: inputs, or the other outputs. */
-static fid_status check_target(fid_method *method, const fid_method_call *mc, const fid_tensor *out, bool against_inputs, bool live, uint64_t *left) {
+static fid_status check_target(fid_method *method, const fid_method_call *mc, const fid_tensor *out, bool against_inputs,
+                               bool live, uint64_t *left) {
     const fid_call *call = &mc->call;
     bool in_place = against_inputs && (mc->op->kind == FID_OP_POINTWISE || mc->op->kind == FID_OP_EFFECT);
     uint32_t first = against_inputs ? 0 : call->output_index;
@@ -375,7 +389,9 @@ static fid_status check_target(fid_method *method, const fid_method_call *mc, co
     for (const fid_tensor *other; (other = fid_next_tensor(&walk, call->args + first, count));) {
         if ((*left)-- == 0) return fid_fail(&method->sink, FID_NOT_SUPPORTED, "%s has too many tensors", call->name);
         range source = range_of(other, live);
-        if ((other == out && !against_inputs) || !ranges_overlap(target, source) || (in_place && source.begin == target.begin)) continue;
+        if ((other == out && !against_inputs) || !ranges_overlap(target, source) || (in_place && source.begin == target.begin)) {
+            continue;
+        }
         return fid_fail(&method->sink, FID_INVALID_PROGRAM, "%s: an output shares memory with another argument", call->name);
     }
     return FID_OK;

@@ -10,7 +10,8 @@ static fid_status no_memory(fid_method *method) {
 
 static fid_status get_value(fid_method *method, int32_t index, fid_value **out_value) {
     if (index < 0 || (uint32_t)index >= method->value_count) {
-        return fid_fail(&method->sink, FID_INVALID_PROGRAM, "it names value %d, the method has %u values", index, method->value_count);
+        return fid_fail(&method->sink, FID_INVALID_PROGRAM, "it names value %d, the method has %u values", index,
+                        method->value_count);
     }
     *out_value = &method->values[index];
     return FID_OK;
@@ -25,7 +26,9 @@ static fid_status read_kernel(fid_method *method, fid_fb_ref args, fid_code *out
 static fid_status read_delegate(fid_method *method, fid_fb_ref args, fid_code *out) {
     uint32_t count = fid_fb_get_vector(method->plan, FID_PTE_ExecutionPlan_delegates).count;
     int32_t index = fid_fb_get_i32(args, FID_PTE_DelegateCall_delegate_index, 0);
-    if (index < 0 || (uint32_t)index >= count) return fid_fail(&method->sink, FID_INVALID_PROGRAM, "it calls delegate %d, the method has %u", index, count);
+    if (index < 0 || (uint32_t)index >= count) {
+        return fid_fail(&method->sink, FID_INVALID_PROGRAM, "it calls delegate %d, the method has %u", index, count);
+    }
     fid_fb_vector indices = fid_fb_get_vector(args, FID_PTE_DelegateCall_args);
     fid_delegate_call *call = fid_arena_allocate(&method->arena, sizeof *call, 16);
     if (!call) return no_memory(method);
@@ -33,7 +36,8 @@ static fid_status read_delegate(fid_method *method, fid_fb_ref args, fid_code *o
     call->delegate = &method->delegates[index];
     call->arg_count = indices.count;
     for (uint32_t i = 0; i < indices.count; i++) {
-        fid_method_mark(method, call->args[i], FID_USE_READ | (fid_value_is_number(call->args[i]) ? FID_USE_CHANGES : FID_USE_DELEGATE));
+        fid_method_mark(method, call->args[i], FID_USE_READ | (fid_value_is_number(call->args[i]) ? FID_USE_CHANGES
+                                                               : FID_USE_DELEGATE));
     }
     out->kind = FID_CODE_DELEGATE;
     out->as.delegate = call;
@@ -61,7 +65,8 @@ static fid_status read_move(fid_method *method, fid_fb_ref args, fid_code *out) 
     FID_TRY(get_value(method, fid_fb_get_i32(args, FID_PTE_MoveCall_move_to, 0), &out->as.move.to));
     const fid_value *from = out->as.move.from, *to = out->as.move.to;
     if (!can_move(from, to)) {
-        return fid_fail(&method->sink, FID_INVALID_PROGRAM, "it moves value %zu to value %zu, which differs in kind, dtype, rank or dim order",
+        return fid_fail(&method->sink, FID_INVALID_PROGRAM,
+                        "it moves value %zu to value %zu, which differs in kind, dtype, rank or dim order",
                         (size_t)(from - method->values), (size_t)(to - method->values));
     }
     fid_method_mark(method, from, FID_USE_READ);
@@ -78,7 +83,9 @@ static fid_status read_jump(fid_method *method, fid_fb_ref args, uint32_t count,
     bool decides = value->tag == FID_TAG_BOOL || (value->tag == FID_TAG_TENSOR && value->as.tensor->dtype == FID_BOOL);
     if (!decides) return fid_fail(&method->sink, FID_INVALID_PROGRAM, "its condition is neither a bool nor a bool tensor");
     int32_t target = fid_fb_get_i32(args, FID_PTE_JumpFalseCall_destination_instruction, 0);
-    if (target < 0 || (uint32_t)target > count) return fid_fail(&method->sink, FID_INVALID_PROGRAM, "it jumps to instruction %d, the chain has %u", target, count);
+    if (target < 0 || (uint32_t)target > count) {
+        return fid_fail(&method->sink, FID_INVALID_PROGRAM, "it jumps to instruction %d, the chain has %u", target, count);
+    }
     out->target = (uint32_t)target;
     return FID_OK;
 }
@@ -86,7 +93,9 @@ static fid_status read_jump(fid_method *method, fid_fb_ref args, uint32_t count,
 static fid_status read_free(fid_method *method, fid_fb_ref args, fid_code *out) {
     out->kind = FID_CODE_FREE;
     FID_TRY(get_value(method, fid_fb_get_i32(args, FID_PTE_FreeCall_value_index, 0), &out->as.value));
-    if (out->as.value->tag != FID_TAG_TENSOR) return fid_fail(&method->sink, FID_INVALID_PROGRAM, "it frees a value that is no tensor");
+    if (out->as.value->tag != FID_TAG_TENSOR) {
+        return fid_fail(&method->sink, FID_INVALID_PROGRAM, "it frees a value that is no tensor");
+    }
     return FID_OK;
 }
 
@@ -126,7 +135,8 @@ static fid_status mark_operators(fid_method *method, fid_fb_vector instructions,
 }
 
 static fid_fb_vector chain_instructions(const fid_method *method, uint32_t chain) {
-    return fid_fb_get_vector(fid_fb_table_at(fid_fb_get_vector(method->plan, FID_PTE_ExecutionPlan_chains), chain), FID_PTE_Chain_instructions);
+    return fid_fb_get_vector(fid_fb_table_at(fid_fb_get_vector(method->plan, FID_PTE_ExecutionPlan_chains), chain),
+                             FID_PTE_Chain_instructions);
 }
 
 static fid_status find_operators(fid_method *method) {
@@ -220,7 +230,8 @@ static fid_status check_move(fid_method *method, const fid_code *code) {
     if (code->as.move.to->tag != FID_TAG_TENSOR) return FID_OK;
     uint32_t to = (uint32_t)(code->as.move.to - method->values);
     const fid_method_tensor *tensor = fid_method_tensor_of(code->as.move.to);
-    bool constant = (tensor->tensor.flags & FID_TENSOR_CONSTANT) || ((method->uses[to] & FID_USE_WRITTEN) && (method->uses[to] & FID_USE_MAYBE_CONST));
+    bool constant = (tensor->tensor.flags & FID_TENSOR_CONSTANT) || ((method->uses[to] & FID_USE_WRITTEN) &&
+                                                                     (method->uses[to] & FID_USE_MAYBE_CONST));
     if (constant) return fid_fail(&method->sink, FID_INVALID_PROGRAM, "it moves to value %u, which is constant", to);
     if ((method->uses[to] & FID_USE_INPUT) && !tensor->home) {
         return fid_fail(&method->sink, FID_NOT_SUPPORTED, "it moves to value %u, an input that has no planned memory", to);
@@ -270,7 +281,9 @@ static fid_status list_rebound(fid_method *method) {
     if (!method->rebound) return no_memory(method);
     for (uint32_t i = 0; i < method->value_count; i++) {
         if (method->values[i].tag == FID_TAG_TENSOR && (method->uses[i] & FID_USE_ALIASED)) {
-            if (method->uses[i] & FID_USE_INPUT) return fid_fail(&method->sink, FID_INVALID_PROGRAM, "value %u is an input and the output of a view", i);
+            if (method->uses[i] & FID_USE_INPUT) {
+                return fid_fail(&method->sink, FID_INVALID_PROGRAM, "value %u is an input and the output of a view", i);
+            }
             method->rebound[method->rebound_count++] = fid_method_tensor_of(&method->values[i]);
         }
     }

@@ -222,7 +222,8 @@ static void test_effect_on_a_constant(void **state) {
 static void test_effect_whose_result_is_another_tensor(void **state) {
     (void)state;
     maker m = {0};
-    maker_call(&m, "aten::copy_", "", maker_planned(&m, FID_FLOAT32, 2, 0), maker_planned(&m, FID_FLOAT32, 2, 0), maker_bool(&m, false), maker_planned(&m, FID_INT64, 9, 0));
+    maker_call(&m, "aten::copy_", "", maker_planned(&m, FID_FLOAT32, 2, 0), maker_planned(&m, FID_FLOAT32, 2, 0),
+               maker_bool(&m, false), maker_planned(&m, FID_INT64, 9, 0));
     expect_refused(&m, FID_INVALID_PROGRAM, "aten::copy_: result 0");
 }
 
@@ -230,7 +231,8 @@ static void test_overlapping_memory(void **state) {
     static const uint64_t offsets[] = {4, 0};
     for (int i = 0; i < 2; i++) {
         maker m = {0};
-        int32_t x = m.inputs[0] = maker_planned(&m, FID_FLOAT32, 4, 0), out = maker_place(&m, maker_tensor(&m, FID_FLOAT32, 4, 0), offsets[i]);
+        int32_t x = m.inputs[0] = maker_planned(&m, FID_FLOAT32, 4, 0), out = maker_place(&m, maker_tensor(&m, FID_FLOAT32, 4, 0),
+                offsets[i]);
         m.planned += 16;
         m.input_count = m.output_count = 1;
         m.outputs[0] = out;
@@ -415,7 +417,8 @@ static void test_unbounded_tensors_grow(void **state) {
 static void test_use_after_free_call(void **state) {
     (void)state;
     maker m = {0};
-    int32_t x = m.inputs[0] = maker_tensor(&m, FID_FLOAT32, 2, 0), middle = maker_dynamic(&m, maker_tensor(&m, FID_FLOAT32, 2, 0), FID_DYNAMIC_UNBOUND);
+    int32_t x = m.inputs[0] = maker_tensor(&m, FID_FLOAT32, 2, 0), middle = maker_dynamic(&m, maker_tensor(&m, FID_FLOAT32, 2, 0),
+            FID_DYNAMIC_UNBOUND);
     m.input_count = 1;
     make_add(&m, x, x, middle);
     maker_free(&m, middle);
@@ -462,11 +465,15 @@ static size_t announce(const fid_call *call) {
     (void)call;
     return 64;
 }
-static const fid_kernel cpu = {.prepare = prepare_fixed, .run = run_cpu, .scratch_bytes = announce}, reference = {.run = run_reference};
+static const fid_kernel cpu = {.prepare = prepare_fixed, .run = run_cpu,
+                               .scratch_bytes = announce}, reference = {.run = run_reference};
 static const fid_kernel any = {.prepare = prepare_fixed, .run = run_cpu, .any_numbers = true};
-static const fid_op rows[] = {{"test::same", "", "out", "(Tensor self) -> Tensor", same_shape, &reference, &cpu, NULL, FID_OP_COMPUTE},
-                              {"test::fixed", "", "out", "(Tensor self, int n) -> Tensor", same_shape, &reference, &cpu, NULL, FID_OP_COMPUTE},
-                              {"test::any", "", "out", "(Tensor self, int n) -> Tensor", same_shape, &reference, &any, NULL, FID_OP_COMPUTE}};
+static const fid_op rows[] = {{"test::same", "", "out", "(Tensor self) -> Tensor", same_shape, &reference, &cpu, NULL,
+                               FID_OP_COMPUTE},
+                              {"test::fixed", "", "out", "(Tensor self, int n) -> Tensor", same_shape, &reference, &cpu, NULL,
+                                  FID_OP_COMPUTE},
+                              {"test::any", "", "out", "(Tensor self, int n) -> Tensor", same_shape, &reference, &any, NULL,
+                                  FID_OP_COMPUTE}};
 static const fid_op_table table = {rows, 3};
 
 static void run_three_times(maker *m, bool no_cpu) {

@@ -25,7 +25,8 @@ static fid_status find_blob(fid_method *method, fid_fb_ref delegate, fid_span *o
     if (location == FID_PTE_LOCATION_SEGMENT) return fid_program_segment(method->program, index, out_blob);
     fid_fb_vector blobs = fid_fb_get_vector(method->program->pte.root, FID_PTE_Program_backend_delegate_data);
     if (!place.at || location != FID_PTE_LOCATION_INLINE || index >= blobs.count) {
-        return fid_fail(&method->sink, FID_INVALID_PROGRAM, "its data is entry %u at place %d, the program has %u inline entries", index, location, blobs.count);
+        return fid_fail(&method->sink, FID_INVALID_PROGRAM, "its data is entry %u at place %d, the program has %u inline entries",
+                        index, location, blobs.count);
     }
     *out_blob = fid_fb_bytes(fid_fb_get_vector(fid_fb_table_at(blobs, index), FID_PTE_BackendDelegateInlineData_data));
     return FID_OK;
@@ -65,9 +66,13 @@ static fid_status load_delegate(fid_method *method, fid_fb_ref source, fid_deleg
     const char *id = fid_fb_get_string(source, FID_PTE_BackendDelegate_id);
     if (!id) return fid_fail(&method->sink, FID_INVALID_PROGRAM, "a delegate has no backend name");
     const fid_backend *backend = find_backend(&method->program->environment, id);
-    if (!backend) return fid_fail(&method->sink, FID_NOT_FOUND, "the method needs backend %s, which is not among the %zu given", id, method->program->environment.backend_count);
+    if (!backend) {
+        return fid_fail(&method->sink, FID_NOT_FOUND, "the method needs backend %s, which is not among the %zu given", id,
+                        method->program->environment.backend_count);
+    }
     if (backend->version != FID_BACKEND_VERSION) {
-        return fid_fail(&method->sink, FID_DELEGATE_INCOMPATIBLE, "backend %s has interface version %u, this runtime has %u", id, backend->version, FID_BACKEND_VERSION);
+        return fid_fail(&method->sink, FID_DELEGATE_INCOMPATIBLE, "backend %s has interface version %u, this runtime has %u", id,
+                        backend->version, FID_BACKEND_VERSION);
     }
     fid_status status = init_delegate(method, source, backend, out);
     return status == FID_OK ? FID_OK : fid_fail(&method->sink, status, "a delegate of backend %s", id);

@@ -35,7 +35,8 @@ static fid_status init(void *self, const fid_backend_init *given, void **out_han
     assert_int_equal(given->named_data(given->named_data_self, "shared", &named), FID_OK);
     a->named_size = named.size;
     snprintf(a->method, sizeof a->method, "%s", given->method_name);
-    snprintf(a->spec, sizeof a->spec, "%s=%.*s", given->spec_count ? given->specs[0].key : "", given->spec_count ? (int)given->specs[0].value.size : 0,
+    snprintf(a->spec, sizeof a->spec, "%s=%.*s", given->spec_count ? given->specs[0].key : "", given->spec_count
+             ? (int)given->specs[0].value.size : 0,
              given->spec_count ? (const char *)given->specs[0].value.data : "");
     *h = (handle){.owner = a, .amount = given->blob.data[0]};
     a->inits++;
@@ -52,7 +53,10 @@ static fid_status execute(void *self, void *of, const fid_backend_run *run, fid_
     handle *h = of;
     a->executes++;
     if (a->fail_execute) return fid_fail(run->sink, FID_DELEGATE_INVALID_HANDLE, "the device is gone");
-    if (arg_count != 2 || args[0]->tag != FID_TAG_TENSOR || args[1]->tag != FID_TAG_TENSOR || (args[1]->as.tensor->flags & FID_TENSOR_CONSTANT)) return FID_INVALID_ARGUMENT;
+    if (arg_count != 2 || args[0]->tag != FID_TAG_TENSOR || args[1]->tag != FID_TAG_TENSOR ||
+        (args[1]->as.tensor->flags & FID_TENSOR_CONSTANT)) {
+        return FID_INVALID_ARGUMENT;
+    }
     h->in = args[0]->as.tensor;
     h->out = args[1]->as.tensor;
     FID_TRY(fid_tensor_resize(run->sink, h->out, h->in->sizes, h->in->rank));
@@ -83,7 +87,8 @@ static test_bytes write_program(const fid_environment *environment) {
     static const fid_pte_out_spec spec = {"speed", (const uint8_t *)"high", 4};
     maker m = {.blob = blob, .blob_size = sizeof blob};
     int32_t x = m.inputs[0] = maker_dynamic(&m, maker_tensor(&m, FID_FLOAT32, 4, 0), FID_DYNAMIC_BOUND);
-    int32_t a = maker_dynamic(&m, maker_planned(&m, FID_FLOAT32, 4, 0), FID_DYNAMIC_BOUND), b = maker_dynamic(&m, maker_tensor(&m, FID_FLOAT32, 4, 0), FID_DYNAMIC_BOUND);
+    int32_t a = maker_dynamic(&m, maker_planned(&m, FID_FLOAT32, 4, 0), FID_DYNAMIC_BOUND), b = maker_dynamic(&m,
+            maker_tensor(&m, FID_FLOAT32, 4, 0), FID_DYNAMIC_BOUND);
     int32_t out = m.outputs[0] = maker_dynamic(&m, maker_planned(&m, FID_FLOAT32, 4, 0), FID_DYNAMIC_BOUND);
     m.input_count = m.output_count = 1;
     for (int i = 0; i < 2; i++) m.delegates[m.delegate_count++] = (fid_pte_out_delegate){"Adder", 1, &spec, 1};

@@ -45,7 +45,8 @@ static fid_status check_data(fid_method *method, const fid_method_call *mc) {
     fid_tensor_walk walk = {0};
     for (const fid_tensor *tensor; (tensor = fid_next_tensor(&walk, mc->call.args, count));) {
         if (!tensor->data && fid_tensor_numel(tensor) > 0) {
-            return fid_fail(&method->sink, FID_INVALID_PROGRAM, "%s reads or writes a tensor that has no memory yet", mc->call.name);
+            return fid_fail(&method->sink, FID_INVALID_PROGRAM, "%s reads or writes a tensor that has no memory yet",
+                            mc->call.name);
         }
     }
     return FID_OK;
@@ -76,7 +77,8 @@ static fid_status run_kernel(fid_method *method, fid_method_call *mc) {
 /* ---- Other instructions ---- */
 
 static fid_backend_run backend_run(fid_method *method) {
-    return (fid_backend_run){.struct_size = sizeof(fid_backend_run), .sink = &method->sink, .threads = method->threads, .cancelled = &method->cancelled};
+    return (fid_backend_run){.struct_size = sizeof(fid_backend_run), .sink = &method->sink, .threads = method->threads,
+                             .cancelled = &method->cancelled};
 }
 
 static fid_status wait_pending(fid_method *method) {
@@ -110,7 +112,9 @@ static fid_status run_delegate(fid_method *method, const fid_delegate_call *call
 static fid_status move_tensor(fid_method *method, const fid_method_tensor *from, fid_method_tensor *to) {
     const fid_tensor *source = &from->tensor;
     size_t bytes = fid_tensor_bytes(source);
-    if (!source->data && bytes > 0) return fid_fail(&method->sink, FID_INVALID_PROGRAM, "a move reads a tensor that has no memory yet");
+    if (!source->data && bytes > 0) {
+        return fid_fail(&method->sink, FID_INVALID_PROGRAM, "a move reads a tensor that has no memory yet");
+    }
     if (to->home) {
         if (to->tensor.dynamism == FID_DYNAMIC_UNBOUND) FID_TRY(fid_method_grow_home(method, to, bytes));
         FID_TRY(fid_tensor_resize(&method->sink, &to->tensor, source->sizes, source->rank));
@@ -174,7 +178,9 @@ static fid_status run_code(fid_method *method, const fid_code *code, uint32_t *i
 
 static fid_status run_chain(fid_method *method, const fid_chain *chain) {
     for (uint32_t at = 0; at < chain->count;) {
-        if (__atomic_load_n(&method->cancelled, __ATOMIC_RELAXED)) return fid_fail(&method->sink, FID_CANCELLED, "the run was cancelled before instruction %u", at);
+        if (__atomic_load_n(&method->cancelled, __ATOMIC_RELAXED)) {
+            return fid_fail(&method->sink, FID_CANCELLED, "the run was cancelled before instruction %u", at);
+        }
         const fid_code *code = &chain->code[at];
         uint32_t here = at++;
         fid_status status = run_code(method, code, &at);
@@ -186,7 +192,9 @@ static fid_status run_chain(fid_method *method, const fid_chain *chain) {
 /* A loop that ended midway has left its counters where they were. */
 static void restore_numbers(fid_method *method) {
     for (uint32_t i = 0; i < method->value_count; i++) {
-        if ((method->uses[i] & FID_USE_CHANGES) && fid_value_is_number(&method->values[i])) method->values[i] = method->first_values[i];
+        if ((method->uses[i] & FID_USE_CHANGES) && fid_value_is_number(&method->values[i])) {
+            method->values[i] = method->first_values[i];
+        }
     }
 }
 
@@ -216,7 +224,8 @@ void fid_method_cancel(fid_method *method) { __atomic_store_n(&method->cancelled
 
 fid_status fid_method_enter(fid_method *method) {
     if (__atomic_exchange_n(&method->busy, 1, __ATOMIC_ACQUIRE)) {
-        return fid_fail(&method->sink, FID_INVALID_STATE, "method %s is in use by another thread; give each thread its own", method->name);
+        return fid_fail(&method->sink, FID_INVALID_STATE, "method %s is in use by another thread; give each thread its own",
+                        method->name);
     }
     return FID_OK;
 }

@@ -24,7 +24,8 @@ static bool stands_alone(const fid_method *method, uint32_t index) {
 
 static fid_status check_index(fid_method *method, int32_t index, const char *what, uint32_t number) {
     if (index >= 0 && (uint32_t)index < method->value_count) return FID_OK;
-    return fid_fail(&method->sink, FID_INVALID_PROGRAM, "%s %u is value %d, the method has %u values", what, number, index, method->value_count);
+    return fid_fail(&method->sink, FID_INVALID_PROGRAM, "%s %u is value %d, the method has %u values", what, number, index,
+                    method->value_count);
 }
 
 fid_status fid_method_load_io(fid_method *method) {
@@ -111,30 +112,38 @@ static fid_status set_plain(fid_method *method, size_t index, uint32_t value_ind
         return FID_OK;
     }
     if (value->tag == FID_TAG_STRING) {
-        if (first->as.string.length == given->as.string.length && memcmp(first->as.string.text, given->as.string.text, first->as.string.length) == 0) return FID_OK;
-        return fid_fail(&method->sink, FID_INVALID_ARGUMENT, "input %zu was fixed to \"%s\" when the program was made; another text is given", index, first->as.string.text);
+        size_t length = first->as.string.length;
+        if (length == given->as.string.length && memcmp(first->as.string.text, given->as.string.text, length) == 0) return FID_OK;
+        return fid_fail(&method->sink, FID_INVALID_ARGUMENT,
+                        "input %zu was fixed to \"%s\" when the program was made; another text is given", index, first->as.string.text);
     }
     double fixed = fid_value_double(first), now = fid_value_double(given);
     if (fixed == now || (fixed != fixed && now != now)) {
         *value = *given;
         return FID_OK;
     }
-    return fid_fail(&method->sink, FID_INVALID_ARGUMENT, "input %zu was fixed to %g when the program was made; %g is given", index, fixed, now);
+    return fid_fail(&method->sink, FID_INVALID_ARGUMENT, "input %zu was fixed to %g when the program was made; %g is given", index,
+                    fixed, now);
 }
 
 static fid_status check_shape(fid_method *method, size_t index, const fid_method_tensor *into, const fid_tensor *given) {
     const fid_tensor *want = &into->tensor;
     if (given->dtype != want->dtype) {
-        return fid_fail(&method->sink, FID_INVALID_TYPE, "input %zu is %s, the method takes %s", index, fid_dtype_name((fid_dtype)given->dtype), fid_dtype_name((fid_dtype)want->dtype));
+        return fid_fail(&method->sink, FID_INVALID_TYPE, "input %zu is %s, the method takes %s", index,
+                        fid_dtype_name((fid_dtype)given->dtype), fid_dtype_name((fid_dtype)want->dtype));
     }
     if (given->rank != want->rank) {
-        return fid_fail(&method->sink, FID_INVALID_ARGUMENT, "input %zu has rank %d, the method takes rank %d", index, given->rank, want->rank);
+        return fid_fail(&method->sink, FID_INVALID_ARGUMENT, "input %zu has rank %d, the method takes rank %d", index, given->rank,
+                        want->rank);
     }
     for (size_t i = 0; i < want->rank; i++) {
-        bool bounded = want->dynamism != FID_DYNAMIC_UNBOUND;
-        if (given->sizes[i] >= 0 && (want->dynamism == FID_STATIC ? given->sizes[i] == into->bounds[i] : !bounded || given->sizes[i] <= into->bounds[i])) continue;
-        return fid_fail(&method->sink, FID_INVALID_ARGUMENT, "input %zu has size %lld in dimension %zu, the method takes %s%lld", index, (long long)given->sizes[i], i,
-                        want->dynamism == FID_STATIC ? "" : "0 to ", (long long)into->bounds[i]);
+        int64_t size = given->sizes[i], bound = into->bounds[i];
+        if (size >= 0 &&
+            (size == bound || (want->dynamism == FID_DYNAMIC_BOUND && size < bound) || want->dynamism == FID_DYNAMIC_UNBOUND)) {
+            continue;
+        }
+        return fid_fail(&method->sink, FID_INVALID_ARGUMENT, "input %zu has size %lld in dimension %zu, the method takes %s%lld",
+                        index, (long long)size, i, want->dynamism == FID_STATIC ? "" : "0 to ", (long long)bound);
     }
     return FID_OK;
 }
@@ -204,7 +213,8 @@ static fid_status set_tensor(fid_method *method, size_t index, fid_input_slot *s
     const fid_tensor *given = input->value.as.tensor;
     size_t bytes;
     FID_TRY(check_shape(method, index, into, given));
-    if (!fid_mul_sizes(given->sizes, given->rank, &bytes) || !fid_mul_size(bytes, fid_dtype_size((fid_dtype)given->dtype), &bytes) || bytes > PTRDIFF_MAX) {
+    size_t item = fid_dtype_size((fid_dtype)given->dtype);
+    if (!fid_mul_sizes(given->sizes, given->rank, &bytes) || !fid_mul_size(bytes, item, &bytes) || bytes > PTRDIFF_MAX) {
         return fid_fail(&method->sink, FID_INVALID_ARGUMENT, "input %zu is larger than memory", index);
     }
     if (bytes > 0 && !given->data) return fid_fail(&method->sink, FID_INVALID_ARGUMENT, "input %zu has no data", index);
@@ -230,7 +240,8 @@ fid_status fid_method_begin_inputs(fid_method *method) {
         if (!slot->set) {
             return fid_fail(&method->sink, FID_INVALID_STATE, "input %u is not set, or the last run has reused its memory: set it", i);
         }
-        if (slot->copy_each_run) FID_TRY(copy_in(method, fid_method_tensor_of(&method->values[slot->value]), slot->data, slot->strides));
+        fid_value *value = &method->values[slot->value];
+        if (slot->copy_each_run) FID_TRY(copy_in(method, fid_method_tensor_of(value), slot->data, slot->strides));
     }
     return FID_OK;
 }
@@ -255,7 +266,8 @@ static fid_status set_input(fid_method *method, size_t index, const fid_input *i
     /* Texts that a model takes leave no trace in upstream's programs but a none. */
     bool ignored = kind == FID_TAG_NONE && input->value.tag == FID_TAG_STRING;
     if (input->value.tag != kind && !ignored) {
-        return fid_fail(&method->sink, FID_INVALID_ARGUMENT, "input %zu is %s, the method takes %s", index, tag_name(input->value.tag), tag_name(kind));
+        return fid_fail(&method->sink, FID_INVALID_ARGUMENT, "input %zu is %s, the method takes %s", index,
+                        tag_name(input->value.tag), tag_name(kind));
     }
     if (value->tag == FID_TAG_TENSOR) FID_TRY(set_tensor(method, index, slot, input));
     else if (value->tag != FID_TAG_NONE) FID_TRY(set_plain(method, index, slot->value, &input->value));
@@ -270,9 +282,13 @@ fid_status fid_method_set_input(fid_method *method, size_t index, const fid_inpu
     return status;
 }
 
-fid_status fid_method_set_input_tensor(fid_method *method, size_t index, fid_dtype dtype, const int64_t *sizes, size_t rank, const void *data) {
-    if (rank > FID_MAX_RANK) return fid_fail(&method->sink, FID_INVALID_ARGUMENT, "input %zu has rank %zu, the most is %d", index, rank, FID_MAX_RANK);
-    fid_tensor tensor = {.data = (void *)(uintptr_t)data, .sizes = (int64_t *)(uintptr_t)sizes, .rank = (uint8_t)rank, .dtype = (uint8_t)dtype};
+fid_status fid_method_set_input_tensor(fid_method *method, size_t index, fid_dtype dtype, const int64_t *sizes, size_t rank,
+                                       const void *data) {
+    if (rank > FID_MAX_RANK) {
+        return fid_fail(&method->sink, FID_INVALID_ARGUMENT, "input %zu has rank %zu, the most is %d", index, rank, FID_MAX_RANK);
+    }
+    fid_tensor tensor = {.data = (void *)(uintptr_t)data, .sizes = (int64_t *)(uintptr_t)sizes, .rank = (uint8_t)rank,
+                         .dtype = (uint8_t)dtype};
     fid_input input = {.struct_size = sizeof input, .value = fid_tensor_value(&tensor)};
     return fid_method_set_input(method, index, &input);
 }
@@ -286,7 +302,8 @@ fid_status fid_method_copy_outputs(fid_method *method) {
         output->copy = *method->values[output->value].as.tensor;
         size_t bytes = fid_tensor_bytes(&output->copy);
         if (bytes > output->user_size) {
-            return fid_fail(&method->sink, FID_OUT_OF_RESOURCES, "output %u has %zu bytes, its memory %zu", i, bytes, output->user_size);
+            return fid_fail(&method->sink, FID_OUT_OF_RESOURCES, "output %u has %zu bytes, its memory %zu", i, bytes,
+                            output->user_size);
         }
         if (bytes > 0 && output->copy.data) memcpy(output->user, output->copy.data, bytes);
         output->copy.data = output->user;
@@ -297,7 +314,9 @@ fid_status fid_method_copy_outputs(fid_method *method) {
 }
 
 fid_status fid_method_output(const fid_method *method, size_t index, const fid_value **out_value) {
-    if (__atomic_load_n(&method->busy, __ATOMIC_ACQUIRE)) return fid_fail(&method->sink, FID_INVALID_STATE, "method %s is running", method->name);
+    if (__atomic_load_n(&method->busy, __ATOMIC_ACQUIRE)) {
+        return fid_fail(&method->sink, FID_INVALID_STATE, "method %s is running", method->name);
+    }
     FID_TRY(check_number(method, "output", index, method->output_count));
     const fid_output_slot *output = &method->outputs[index];
     bool copied = output->user && !output->can_redirect && output->copy_value.tag == FID_TAG_TENSOR;
@@ -322,13 +341,18 @@ static fid_status set_output_data(fid_method *method, size_t index, void *data, 
     fid_value *value = &method->values[output->value];
     fid_tensor_info info;
     describe(value, &info);
-    if (value->tag != FID_TAG_TENSOR) return fid_fail(&method->sink, FID_INVALID_ARGUMENT, "output %zu is %s, which needs no memory", index, tag_name(value->tag));
+    if (value->tag != FID_TAG_TENSOR) {
+        return fid_fail(&method->sink, FID_INVALID_ARGUMENT, "output %zu is %s, which needs no memory", index,
+                        tag_name(value->tag));
+    }
     if (data && size < info.bytes && info.dynamism != FID_DYNAMIC_UNBOUND) {
         return fid_fail(&method->sink, FID_INVALID_ARGUMENT, "output %zu needs %zu bytes, %zu are given", index, info.bytes, size);
     }
     fid_method_tensor *tensor = fid_method_tensor_of(value);
     size_t item = fid_dtype_size((fid_dtype)tensor->tensor.dtype);
-    if ((uintptr_t)data % (item > 8 ? 8 : item) != 0) return fid_fail(&method->sink, FID_INVALID_ARGUMENT, "the memory for output %zu is misaligned for its dtype", index);
+    if ((uintptr_t)data % (item > 8 ? 8 : item) != 0) {
+        return fid_fail(&method->sink, FID_INVALID_ARGUMENT, "the memory for output %zu is misaligned for its dtype", index);
+    }
     if (!output->user) {
         bool fixed_home = tensor->home_planned && info.dynamism != FID_DYNAMIC_UNBOUND;
         output->can_redirect = fixed_home && !(method->uses[output->value] & FID_USE_INPUT) && stands_alone(method, output->value);
@@ -351,7 +375,9 @@ fid_status fid_method_reset(fid_method *method) {
     fid_status status = fid_method_fill_memory(method);
     for (uint32_t i = 0; i < method->input_count; i++) method->inputs[i].set = false;
     for (uint32_t i = 0; i < method->value_count; i++) {
-        if ((method->uses[i] & FID_USE_CHANGES) && fid_value_is_number(&method->values[i])) method->values[i] = method->first_values[i];
+        if ((method->uses[i] & FID_USE_CHANGES) && fid_value_is_number(&method->values[i])) {
+            method->values[i] = method->first_values[i];
+        }
     }
     fid_method_leave(method);
     return status;

@@ -164,7 +164,8 @@ static void test_inputs_in_any_strides(void **state) {
     int64_t sizes[] = {2, 3}, strides[] = {1, 2};
     for (int by_reference = 0; by_reference < 2; by_reference++) {
         fid_tensor tensor = {.data = data, .sizes = sizes, .rank = 2, .dtype = FID_FLOAT32};
-        fid_input input = {.struct_size = sizeof input, .value = fid_tensor_value(&tensor), .strides = strides, .by_reference = by_reference};
+        fid_input input = {.struct_size = sizeof input, .value = fid_tensor_value(&tensor), .strides = strides,
+                           .by_reference = by_reference};
         assert_int_equal(fid_method_set_input(l.method, 0, &input), FID_OK);
         assert_int_equal(fid_method_run(l.method), FID_OK);
         assert_memory_equal(output_floats(l.method, 4), ((float[]){2, 3, 1, 5, 6, 4}), 24);
@@ -283,7 +284,8 @@ static void test_memory_of_the_caller(void **state) {
     (void)state;
     loaded l = load_golden("accumulate", "forward");
     _Alignas(64) static uint8_t memory[4096];
-    fid_method_options options = {.struct_size = sizeof options, .memory = memory, .memory_size = fid_method_planned_bytes(l.method) - 1};
+    fid_method_options options = {.struct_size = sizeof options, .memory = memory,
+                                  .memory_size = fid_method_planned_bytes(l.method) - 1};
     fid_method *method;
     assert_int_equal(fid_method_load(l.program, "forward", &options, &method), FID_OUT_OF_MEMORY);
     assert_says(message, "bytes of planned memory");
@@ -369,7 +371,8 @@ static test_bytes write_endless_loop(void) {
     static const fid_pte_out_instruction instructions[] = {{.step = FID_PTE_OUT_JUMP_FALSE_CALL, .index = 0, .target = 0}};
     static const int64_t buffers[] = {0, 0};
     static const uint64_t none[] = {0};
-    fid_pte_out_method method = {.name = "forward", .values = values, .value_count = 1, .instructions = instructions, .instruction_count = 1, .buffer_sizes = buffers, .buffer_count = 2};
+    fid_pte_out_method method = {.name = "forward", .values = values, .value_count = 1, .instructions = instructions,
+                                 .instruction_count = 1, .buffer_sizes = buffers, .buffer_count = 2};
     fid_pte_out_program program = {.methods = &method, .method_count = 1, .constant_offsets = none, .constant_count = 1};
     return test_write(&environment, &program);
 }

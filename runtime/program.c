@@ -71,7 +71,8 @@ fid_status fid_program_open_memory(const fid_environment *environment, const voi
 static fid_status read_source(fid_program *program, uint64_t offset, void *buffer, size_t size) {
     fid_status status = program->source.read(program->source.self, offset, buffer, size);
     if (status == FID_OK) return FID_OK;
-    return fid_fail(sink_of(program), status, "reading %zu bytes at byte %llu of the program failed", size, (unsigned long long)offset);
+    return fid_fail(sink_of(program), status, "reading %zu bytes at byte %llu of the program failed", size,
+                    (unsigned long long)offset);
 }
 
 static fid_status open_through_source(fid_program *program) {
@@ -144,11 +145,13 @@ static fid_status read_segment(fid_program *program, uint32_t index, fid_pte_ran
     void *data = __atomic_load_n(&program->segments[index], __ATOMIC_ACQUIRE);
     if (!data) {
         if (range.size > SIZE_MAX || !(data = fid_allocate(allocator, (size_t)range.size))) {
-            return fid_fail(sink_of(program), FID_OUT_OF_MEMORY, "no memory for segment %u of %llu bytes", index, (unsigned long long)range.size);
+            return fid_fail(sink_of(program), FID_OUT_OF_MEMORY, "no memory for segment %u of %llu bytes", index,
+                            (unsigned long long)range.size);
         }
         fid_status status = read_source(program, range.offset, data, (size_t)range.size);
         void *first = NULL;
-        if (status != FID_OK || !__atomic_compare_exchange_n(&program->segments[index], &first, data, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+        if (status != FID_OK ||
+            !__atomic_compare_exchange_n(&program->segments[index], &first, data, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
             fid_free(allocator, data, (size_t)range.size);
             data = first;
         }
@@ -177,7 +180,8 @@ static fid_status find_entry(fid_program *program, fid_fb_ref offsets, uint32_t 
     uint64_t offset = fid_fb_u64_at(entries, index), room = 0;
     if (segment < fid_pte_segment_count(&program->pte)) room = fid_pte_segment(&program->pte, segment).size;
     if (!fid_range_fits(offset, size, room)) {
-        return fid_fail(sink_of(program), FID_INVALID_PROGRAM, "data entry %u needs %zu bytes at byte %llu of segment %u, which has %llu",
+        return fid_fail(sink_of(program), FID_INVALID_PROGRAM,
+                        "data entry %u needs %zu bytes at byte %llu of segment %u, which has %llu",
                         index, size, (unsigned long long)offset, segment, (unsigned long long)room);
     }
     *out_offset = offset;
@@ -190,7 +194,8 @@ static fid_status inline_constant(fid_program *program, uint32_t index, size_t s
     fid_fb_vector storage = {NULL, 0};
     if (index < buffers.count) storage = fid_fb_get_vector(fid_fb_table_at(buffers, index), FID_PTE_Buffer_storage);
     if (index >= buffers.count || storage.count < size) {
-        return fid_fail(sink_of(program), FID_INVALID_PROGRAM, "constant %u needs %zu bytes, the program has %u constants and %u bytes for it",
+        return fid_fail(sink_of(program), FID_INVALID_PROGRAM,
+                        "constant %u needs %zu bytes, the program has %u constants and %u bytes for it",
                         index, size, buffers.count, storage.count);
     }
     *out_data = storage.items;

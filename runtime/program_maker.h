@@ -34,8 +34,10 @@ static inline int32_t maker_value(maker *m, fid_pte_out_value value) {
     m->values[m->value_count] = value;
     return m->value_count++;
 }
-static inline int32_t maker_int(maker *m, int64_t i) { return maker_value(m, (fid_pte_out_value){.kind = FID_PTE_OUT_INT, .as.integer = i}); }
-static inline int32_t maker_bool(maker *m, bool b) { return maker_value(m, (fid_pte_out_value){.kind = FID_PTE_OUT_BOOL, .as.boolean = b}); }
+static inline int32_t maker_int(maker *m, int64_t i) { return maker_value(m, (fid_pte_out_value){.kind = FID_PTE_OUT_INT,
+        .as.integer = i}); }
+static inline int32_t maker_bool(maker *m, bool b) { return maker_value(m, (fid_pte_out_value){.kind = FID_PTE_OUT_BOOL,
+        .as.boolean = b}); }
 static inline int32_t maker_none(maker *m) { return maker_value(m, (fid_pte_out_value){.kind = FID_PTE_OUT_NULL}); }
 
 /* A tensor of rank one or, with columns, two; without memory of its own. */
@@ -44,7 +46,8 @@ static inline int32_t maker_tensor(maker *m, fid_dtype dtype, int32_t rows, int3
     m->sizes[at][0] = rows;
     m->sizes[at][1] = columns;
     for (uint8_t i = 0; i < 4; i++) m->orders[at][i] = i;
-    fid_pte_out_tensor tensor = {.dtype = (uint8_t)dtype, .rank = columns ? 2 : 1, .sizes = m->sizes[at], .dim_order = m->orders[at]};
+    fid_pte_out_tensor tensor = {.dtype = (uint8_t)dtype, .rank = columns ? 2 : 1, .sizes = m->sizes[at],
+                                 .dim_order = m->orders[at]};
     return maker_value(m, (fid_pte_out_value){.kind = FID_PTE_OUT_TENSOR, .as.tensor = tensor});
 }
 
@@ -94,10 +97,14 @@ static inline int32_t maker_tensors(maker *m, fid_pte_out_kind kind, size_t coun
     return maker_value(m, value);
 }
 
-static inline void maker_step(maker *m, fid_pte_out_instruction instruction) { m->instructions[m->instruction_count++] = instruction; }
-static inline void maker_move(maker *m, int32_t from, int32_t to) { maker_step(m, (fid_pte_out_instruction){.step = FID_PTE_OUT_MOVE_CALL, .index = from, .target = to}); }
-static inline void maker_jump(maker *m, int32_t condition, int32_t to) { maker_step(m, (fid_pte_out_instruction){.step = FID_PTE_OUT_JUMP_FALSE_CALL, .index = condition, .target = to}); }
-static inline void maker_free(maker *m, int32_t value) { maker_step(m, (fid_pte_out_instruction){.step = FID_PTE_OUT_FREE_CALL, .index = value}); }
+static inline void maker_step(maker *m,
+                              fid_pte_out_instruction instruction) { m->instructions[m->instruction_count++] = instruction; }
+static inline void maker_move(maker *m, int32_t from, int32_t to) { maker_step(m,
+        (fid_pte_out_instruction){.step = FID_PTE_OUT_MOVE_CALL, .index = from, .target = to}); }
+static inline void maker_jump(maker *m, int32_t condition, int32_t to) { maker_step(m,
+        (fid_pte_out_instruction){.step = FID_PTE_OUT_JUMP_FALSE_CALL, .index = condition, .target = to}); }
+static inline void maker_free(maker *m, int32_t value) { maker_step(m, (fid_pte_out_instruction){.step = FID_PTE_OUT_FREE_CALL,
+        .index = value}); }
 
 static inline void maker_args(maker *m, fid_pte_out_step step, int32_t index, size_t count, const int32_t *args) {
     int32_t *kept = m->args[m->instruction_count];

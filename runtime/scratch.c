@@ -51,7 +51,9 @@ static void *persist(fid_scratch *self, size_t bytes) {
 static void *scratch(fid_scratch *self, size_t bytes) {
     fid_method *method = (fid_method *)(void *)self;
     size_t rounded, used;
-    if (!fid_align_size(bytes, FID_ALLOCATION_ALIGNMENT, &rounded) || !fid_add_size(method->scratch_used, rounded, &used)) return NULL;
+    if (!fid_align_size(bytes, FID_ALLOCATION_ALIGNMENT, &rounded) || !fid_add_size(method->scratch_used, rounded, &used)) {
+        return NULL;
+    }
     void *memory;
     if (used <= method->scratch_size) {
         memory = method->scratch + method->scratch_used;

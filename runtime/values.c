@@ -32,7 +32,9 @@ static fid_status load_dim_order(fid_method *method, uint32_t index, fid_fb_vect
     }
     if (order.count != tensor->rank) return invalid(method, index, "has a dim order of another length than its sizes");
     memcpy(tensor->dim_order, order.items, order.count);
-    if (!fid_dim_order_valid(tensor->dim_order, tensor->rank)) return invalid(method, index, "has a dim order that is no permutation of its dimensions");
+    if (!fid_dim_order_valid(tensor->dim_order, tensor->rank)) {
+        return invalid(method, index, "has a dim order that is no permutation of its dimensions");
+    }
     return FID_OK;
 }
 
@@ -40,7 +42,8 @@ static fid_status load_shape(fid_method *method, uint32_t index, fid_fb_ref sour
     fid_tensor *tensor = &out->tensor;
     fid_fb_vector sizes = fid_fb_get_vector(source, FID_PTE_Tensor_sizes);
     if (sizes.count > FID_MAX_RANK) {
-        return fid_fail(&method->sink, FID_INVALID_PROGRAM, "value %u is a tensor of rank %u, the most is %d", index, sizes.count, FID_MAX_RANK);
+        return fid_fail(&method->sink, FID_INVALID_PROGRAM, "value %u is a tensor of rank %u, the most is %d", index, sizes.count,
+                        FID_MAX_RANK);
     }
     size_t rank = sizes.count;
     bool fixed = tensor->dynamism == FID_STATIC;
@@ -55,7 +58,8 @@ static fid_status load_shape(fid_method *method, uint32_t index, fid_fb_ref sour
     out->bounds = bounds;
     if (!tensor_bytes(bounds, rank, fid_dtype_size((fid_dtype)tensor->dtype), out_bytes)) {
         char text[200];
-        return fid_fail(&method->sink, FID_INVALID_PROGRAM, "value %u is a tensor of impossible sizes %s", index, fid_shape_text(bounds, rank, text, sizeof text));
+        return fid_fail(&method->sink, FID_INVALID_PROGRAM, "value %u is a tensor of impossible sizes %s", index,
+                        fid_shape_text(bounds, rank, text, sizeof text));
     }
     FID_TRY(load_dim_order(method, index, fid_fb_get_vector(source, FID_PTE_Tensor_dim_order), tensor));
     fid_tensor_update_strides(tensor);
@@ -66,7 +70,9 @@ static fid_status load_constant(fid_method *method, uint32_t index, uint32_t ent
     const void *data;
     FID_TRY(fid_program_constant(method->program, entry, bytes, &data));
     size_t item = fid_dtype_size((fid_dtype)out->tensor.dtype);
-    if ((uintptr_t)data % (item > 8 ? 8 : item) != 0) return invalid(method, index, "is a constant whose data is misaligned in the file");
+    if ((uintptr_t)data % (item > 8 ? 8 : item) != 0) {
+        return invalid(method, index, "is a constant whose data is misaligned in the file");
+    }
     out->tensor.data = (void *)(uintptr_t)data;
     out->tensor.capacity = bytes;
     out->tensor.flags = FID_TENSOR_CONSTANT;
@@ -81,11 +87,13 @@ static fid_status load_placement(fid_method *method, uint32_t index, fid_fb_ref 
     uint64_t offset = fid_fb_get_u32(place, FID_PTE_AllocationDetails_memory_offset_low, 0) |
                       (uint64_t)fid_fb_get_u32(place, FID_PTE_AllocationDetails_memory_offset_high, 0) << 32;
     if (id == 0 || id > method->buffer_count) {
-        return fid_fail(&method->sink, FID_INVALID_PROGRAM, "value %u lies in memory %u, the method has 1 to %u", index, id, method->buffer_count);
+        return fid_fail(&method->sink, FID_INVALID_PROGRAM, "value %u lies in memory %u, the method has 1 to %u", index, id,
+                        method->buffer_count);
     }
     fid_planned_buffer *buffer = &method->buffers[id - 1];
     if (!fid_range_fits(offset, bytes, buffer->declared)) {
-        return fid_fail(&method->sink, FID_INVALID_PROGRAM, "value %u needs %zu bytes at byte %llu of memory %u, which has %zu", index, bytes,
+        return fid_fail(&method->sink, FID_INVALID_PROGRAM, "value %u needs %zu bytes at byte %llu of memory %u, which has %zu",
+                        index, bytes,
                         (unsigned long long)offset, id, buffer->declared);
     }
     size_t item = fid_dtype_size((fid_dtype)out->tensor.dtype);
@@ -101,7 +109,8 @@ static fid_status load_placement(fid_method *method, uint32_t index, fid_fb_ref 
 static fid_status load_extra(fid_method *method, uint32_t index, fid_fb_ref extra, fid_method_tensor *out) {
     if (fid_fb_get_u8(extra, FID_PTE_ExtraTensorInfo_location, 0) == FID_PTE_TENSOR_EXTERNAL) {
         const char *name = fid_fb_get_string(extra, FID_PTE_ExtraTensorInfo_fully_qualified_name);
-        return fid_fail(&method->sink, FID_INVALID_EXTERNAL_DATA, "value %u (%s) is stored in a data file (.ptd), and none is given", index, name ? name : "without name");
+        return fid_fail(&method->sink, FID_INVALID_EXTERNAL_DATA,
+                        "value %u (%s) is stored in a data file (.ptd), and none is given", index, name ? name : "without name");
     }
     if (fid_fb_get_u8(extra, FID_PTE_ExtraTensorInfo_device_type, 0) != 0) {
         return fid_fail(&method->sink, FID_NOT_SUPPORTED, "value %u lies on device %d; only the CPU's memory is supported", index,
@@ -118,10 +127,13 @@ static fid_status load_tensor(fid_method *method, uint32_t index, fid_fb_ref sou
     out->tensor.dtype = fid_fb_get_u8(source, FID_PTE_Tensor_scalar_type, 0);
     out->tensor.dynamism = fid_fb_get_u8(source, FID_PTE_Tensor_shape_dynamism, 0);
     if (fid_dtype_size((fid_dtype)out->tensor.dtype) == 0) {
-        return fid_fail(&method->sink, FID_NOT_SUPPORTED, "value %u is a tensor of scalar type %d, which is not supported", index, out->tensor.dtype);
+        return fid_fail(&method->sink, FID_NOT_SUPPORTED, "value %u is a tensor of scalar type %d, which is not supported", index,
+                        out->tensor.dtype);
     }
     if (out->tensor.dynamism > FID_DYNAMIC_UNBOUND) return invalid(method, index, "has an unknown kind of dynamic shape");
-    if (fid_fb_get_i32(source, FID_PTE_Tensor_storage_offset, 0) != 0) return invalid(method, index, "has a storage offset, which programs cannot have");
+    if (fid_fb_get_i32(source, FID_PTE_Tensor_storage_offset, 0) != 0) {
+        return invalid(method, index, "has a storage offset, which programs cannot have");
+    }
     size_t bytes = 0;
     FID_TRY(load_shape(method, index, source, out, &bytes));
     fid_fb_ref extra = fid_fb_get_table(source, FID_PTE_Tensor_extra_tensor_info);
@@ -144,7 +156,8 @@ static fid_status load_int_list(fid_method *method, uint32_t index, fid_fb_vecto
     for (uint32_t i = 0; i < items.count; i++) {
         uint64_t item = fid_fb_u64_at(items, i);
         if (item >= method->value_count || !fid_value_is_number(&method->values[item])) {
-            return fid_fail(&method->sink, FID_INVALID_PROGRAM, "value %u is a list of numbers; its item %u is value %lld, which is no number", index, i, (long long)item);
+            return fid_fail(&method->sink, FID_INVALID_PROGRAM,
+                            "value %u is a list of numbers; its item %u is value %lld, which is no number", index, i, (long long)item);
         }
         list->sources[i] = &method->values[item];
     }
@@ -160,9 +173,13 @@ static fid_status load_tensor_list(fid_method *method, uint32_t index, fid_fb_ve
     if (!tensors) return no_memory(method);
     for (uint32_t i = 0; i < items.count; i++) {
         int32_t item = fid_fb_i32_at(items, i);
-        if (optional && (item == -1 || (item >= 0 && (uint32_t)item < method->value_count && method->values[item].tag == FID_TAG_NONE))) continue;
+        if (optional &&
+            (item == -1 || (item >= 0 && (uint32_t)item < method->value_count && method->values[item].tag == FID_TAG_NONE))) {
+            continue;
+        }
         if (item < 0 || (uint32_t)item >= method->value_count || method->values[item].tag != FID_TAG_TENSOR) {
-            return fid_fail(&method->sink, FID_INVALID_PROGRAM, "value %u is a list of tensors; its item %u is value %d, which is no tensor", index, i, item);
+            return fid_fail(&method->sink, FID_INVALID_PROGRAM,
+                            "value %u is a list of tensors; its item %u is value %d, which is no tensor", index, i, item);
         }
         tensors[i] = method->values[item].as.tensor;
     }
@@ -201,7 +218,8 @@ static fid_status load_simple(fid_method *method, uint32_t index) {
     case FID_PTE_TAG_Int: *value = fid_int_value(fid_fb_get_i64(table, FID_PTE_Int_int_val, 0)); return FID_OK;
     case FID_PTE_TAG_Bool: *value = fid_bool_value(fid_fb_get_u8(table, FID_PTE_Bool_bool_val, 0) != 0); return FID_OK;
     case FID_PTE_TAG_Double: *value = fid_double_value(fid_fb_get_f64(table, FID_PTE_Double_double_val, 0)); return FID_OK;
-    case FID_PTE_TAG_Tensor: return table.at ? load_tensor(method, index, table) : invalid(method, index, "is a tensor without content");
+    case FID_PTE_TAG_Tensor:
+        return table.at ? load_tensor(method, index, table) : invalid(method, index, "is a tensor without content");
     case FID_PTE_TAG_String:
         text = fid_fb_get_string(table, FID_PTE_String_string_val);
         value->tag = FID_TAG_STRING;
@@ -248,7 +266,10 @@ static fid_status load_buffers(fid_method *method) {
     fid_fb_vector devices = fid_fb_get_vector(method->plan, FID_PTE_ExecutionPlan_non_const_buffer_device);
     for (uint32_t i = 0; i < devices.count; i++) {
         uint8_t device = fid_fb_get_u8(fid_fb_table_at(devices, i), FID_PTE_NonConstBufferDevice_device_type, 0);
-        if (device != 0) return fid_fail(&method->sink, FID_NOT_SUPPORTED, "planned memory lies on device %d; only the CPU's memory is supported", device);
+        if (device != 0) {
+            return fid_fail(&method->sink, FID_NOT_SUPPORTED,
+                            "planned memory lies on device %d; only the CPU's memory is supported", device);
+        }
     }
     return FID_OK;
 }
@@ -281,15 +302,21 @@ static fid_status size_planned(fid_method *method) {
 
 static fid_status get_planned(fid_method *method, void *memory, size_t memory_size, uint8_t **out_block) {
     if (memory) {
-        if ((uintptr_t)memory % FID_ALLOCATION_ALIGNMENT != 0) return fid_fail(&method->sink, FID_INVALID_ARGUMENT, "the memory for the method is not aligned to %d bytes", FID_ALLOCATION_ALIGNMENT);
+        if ((uintptr_t)memory % FID_ALLOCATION_ALIGNMENT != 0) {
+            return fid_fail(&method->sink, FID_INVALID_ARGUMENT, "the memory for the method is not aligned to %d bytes",
+                            FID_ALLOCATION_ALIGNMENT);
+        }
         if (memory_size < method->planned_size) {
-            return fid_fail(&method->sink, FID_OUT_OF_MEMORY, "the method needs %zu bytes of planned memory, %zu are given", method->planned_size, memory_size);
+            return fid_fail(&method->sink, FID_OUT_OF_MEMORY, "the method needs %zu bytes of planned memory, %zu are given",
+                            method->planned_size, memory_size);
         }
         *out_block = memory;
         return FID_OK;
     }
     *out_block = method->planned = fid_allocate(method->allocator, method->planned_size);
-    if (!method->planned) return fid_fail(&method->sink, FID_OUT_OF_MEMORY, "no memory for %zu bytes of planned memory", method->planned_size);
+    if (!method->planned) {
+        return fid_fail(&method->sink, FID_OUT_OF_MEMORY, "no memory for %zu bytes of planned memory", method->planned_size);
+    }
     return FID_OK;
 }
 

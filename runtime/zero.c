@@ -40,7 +40,8 @@ static void add(written *w, range r) {
     w->count = w->count - (last - first) + 1;
 }
 
-static range home_of(const fid_method_tensor *tensor) { return (range){(uintptr_t)tensor->home, (uintptr_t)tensor->home + tensor->home_size}; }
+static range home_of(const fid_method_tensor *tensor) { return (range){(uintptr_t)tensor->home,
+        (uintptr_t)tensor->home + tensor->home_size}; }
 
 static void note_reads(const written *w, fid_value *const *values, uint32_t count) {
     fid_tensor_walk walk = {0};

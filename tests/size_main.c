@@ -31,7 +31,8 @@ static fid_status add_run(fid_call *call) {
 }
 
 static const fid_kernel add_kernel = {.run = add_run};
-static const fid_op ops[] = {{"aten::add", "Tensor", "out", "(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", add_shape, &add_kernel, NULL, NULL, FID_OP_POINTWISE}};
+static const fid_op ops[] = {{"aten::add", "Tensor", "out", "(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", add_shape,
+                              &add_kernel, NULL, NULL, FID_OP_POINTWISE}};
 static const fid_op_table table = {ops, 1};
 static const fid_op_table *const tables[] = {&table};
 
@@ -57,7 +58,8 @@ static void print(void *self, fid_status status, const char *sentence) {
 
 int main(int count, char **arguments) {
     static _Alignas(64) uint8_t bytes[8192];
-    fid_environment environment = {.struct_size = sizeof environment, .allocator = {take, NULL}, .sink = {print, NULL}, .tables = tables, .table_count = 1};
+    fid_environment environment = {.struct_size = sizeof environment, .allocator = {take, NULL}, .sink = {print, NULL},
+                                   .tables = tables, .table_count = 1};
     fid_program *program;
     FILE *file = count > 1 ? fopen(arguments[1], "rb") : NULL;
     if (!file) return 2;

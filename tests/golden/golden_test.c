@@ -42,7 +42,8 @@ static bool parse_line(char *text, line *out) {
     if (!out->plain) parse_shape(shape, out);
     out->count = 0;
     char *at = text + used, *end;
-    for (double number; out->count < MAX_NUMBERS && (number = strtod(at, &end), end != at); at = end) out->numbers[out->count++] = number;
+    for (double number; out->count < MAX_NUMBERS && (number = strtod(at, &end),
+                                                     end != at); at = end) out->numbers[out->count++] = number;
     return true;
 }
 
@@ -82,7 +83,8 @@ static void compare(fid_method *method, size_t index, const line *expected) {
     assert_true(fid_tensor_is_contiguous(tensor));
     assert_int_equal(fid_tensor_numel(tensor), expected->count);
     for (size_t i = 0; i < expected->count; i++) {
-        if (fabs(load(tensor, i) - expected->numbers[i]) > 1e-5) fail_msg("output %zu, element %zu: %g, expected %g", index, i, load(tensor, i), expected->numbers[i]);
+        if (fabs(load(tensor, i) - expected->numbers[i]) > 1e-5) fail_msg("output %zu, element %zu: %g, expected %g", index, i,
+                load(tensor, i), expected->numbers[i]);
     }
 }
 
