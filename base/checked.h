@@ -30,7 +30,8 @@ static inline bool fid_range_fits(uint64_t offset, uint64_t size, uint64_t total
     return offset <= total && size <= total - offset;
 }
 
-/* Product of sizes[0..rank); false on overflow or a negative size. An empty product is 1. */
+/* Product of sizes[0..rank); false on overflow or a negative size. An empty product is 1. True also promises that no stride
+ * overflows: the product with zeros left out fits in ptrdiff_t. */
 static inline bool fid_mul_sizes(const int64_t *sizes, size_t rank, size_t *out) {
     size_t product = 1;
     bool zero = false;
@@ -39,6 +40,7 @@ static inline bool fid_mul_sizes(const int64_t *sizes, size_t rank, size_t *out)
         if (sizes[i] == 0) zero = true;
         else if (!fid_mul_size(product, (size_t)sizes[i], &product)) return false;
     }
+    if (product > PTRDIFF_MAX) return false;
     *out = zero ? 0 : product;
     return true;
 }

@@ -69,8 +69,8 @@ static bool same_sizes(const fid_tensor *tensor, const int64_t *sizes) {
     return true;
 }
 
-fid_status fid_tensor_resize(const fid_sink *sink, fid_tensor *tensor, const int64_t *sizes, size_t rank) {
-    if (rank == tensor->rank && same_sizes(tensor, sizes)) return FID_OK;
+/* Apart, so that a resize that goes well formats nothing. */
+static fid_status cannot_resize(const fid_sink *sink, const fid_tensor *tensor, const int64_t *sizes, size_t rank) {
     char given[120], now[120];
     fid_shape_text(sizes, rank, given, sizeof given);
     fid_shape_text(tensor->sizes, tensor->rank, now, sizeof now);
@@ -80,12 +80,16 @@ fid_status fid_tensor_resize(const fid_sink *sink, fid_tensor *tensor, const int
     if (tensor->dynamism == FID_STATIC) {
         return fid_fail(sink, FID_INVALID_ARGUMENT, "a tensor of fixed sizes %s cannot take the sizes %s", now, given);
     }
+    return fid_fail(sink, FID_NOT_SUPPORTED, "the sizes %s need more than the %zu bytes that were planned for this tensor", given,
+                    tensor->capacity);
+}
+
+fid_status fid_tensor_resize(const fid_sink *sink, fid_tensor *tensor, const int64_t *sizes, size_t rank) {
+    if (rank == tensor->rank && same_sizes(tensor, sizes)) return FID_OK;
     size_t bytes;
-    if (!fid_mul_sizes(sizes, rank, &bytes) || !fid_mul_size(bytes, fid_dtype_size((fid_dtype)tensor->dtype), &bytes) ||
-        bytes > tensor->capacity) {
-        return fid_fail(sink, FID_NOT_SUPPORTED, "the sizes %s need more than the %zu bytes that were planned for this tensor", given,
-                        tensor->capacity);
-    }
+    bool fits = rank == tensor->rank && tensor->dynamism != FID_STATIC && fid_mul_sizes(sizes, rank, &bytes) &&
+                fid_mul_size(bytes, fid_dtype_size((fid_dtype)tensor->dtype), &bytes) && bytes <= tensor->capacity;
+    if (!fits) return cannot_resize(sink, tensor, sizes, rank);
     memcpy(tensor->sizes, sizes, rank * sizeof *sizes);
     fid_tensor_update_strides(tensor);
     return FID_OK;
