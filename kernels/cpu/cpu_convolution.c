@@ -2,7 +2,7 @@
  *
  * The aten operator comes from programs without packed weights: a constant weight is packed once in prepare, and an image in
  * logical order is turned to channels-last in scratch and back. */
-#include "kernels/cpu/conv.h"
+#include "kernels/cpu/conv_transposed.h"
 
 static fid_status run_conv(fid_call *call, const fidk_conv *conv) {
     size_t bytes = fidk_conv_scratch_bytes(conv);
@@ -48,10 +48,20 @@ typedef struct convolution_state {
 
 static bool is_image(const fid_tensor *tensor) { return fidk_plain_f32(tensor) || is_channels_last_f32(tensor); }
 
+static size_t packed_floats(const fid_convolution *from) {
+    return from->transposed ? fidk_transposed_packed_floats(from) : fidk_conv_packed_floats(from);
+}
+
+static void pack(const fid_convolution *from, float *out) {
+    if (from->transposed) fidk_transposed_pack(from, out);
+    else fidk_conv_pack(from, out);
+}
+
 static fid_status convolution_prepare(fid_call *call) {
     fid_convolution from;
-    if (fid_arg_bool(call, 6)) return FID_NOT_SUPPORTED;
     FID_TRY(fid_convolution_of(call, &from));
+    const int64_t *dilation = from.window.dilation;
+    if (from.transposed && (dilation[0] != 1 || dilation[1] != 1 || dilation[2] != 1)) return FID_NOT_SUPPORTED;
     bool takes = is_image(from.input) && is_image(fid_out_tensor(call, 0)) && fidk_is_f32(from.weight) && fidk_plain_f32(from.bias);
     if (!takes || (!from.batched && !fidk_plain_f32(from.input))) return FID_NOT_SUPPORTED;
     convolution_state *state = fid_call_persist(call, sizeof *state);
@@ -59,9 +69,9 @@ static fid_status convolution_prepare(fid_call *call) {
     *state = (convolution_state){0};
     call->state = state;
     if (!fidk_is_constant(from.weight)) return FID_OK;
-    float *packed = fid_call_persist(call, fidk_conv_packed_floats(&from) * sizeof *packed + 1);
+    float *packed = fid_call_persist(call, packed_floats(&from) * sizeof *packed + 1);
     if (!packed) return FID_OUT_OF_MEMORY;
-    fidk_conv_pack(&from, packed);
+    pack(&from, packed);
     state->packed = packed;
     return FID_OK;
 }
@@ -72,13 +82,13 @@ static float *scratch_floats(fid_call *call, size_t count) { return fid_call_scr
 static bool in_logical_order(const fid_tensor *tensor) { return !fid_is_channels_last(tensor->dim_order, tensor->rank); }
 
 /* Runs on a channels-last input, into the output or, if that lies in logical order, into scratch and from there. */
-static fid_status run_and_turn(fid_call *call, fidk_conv *conv) {
+static fid_status run_and_turn(fid_call *call, const fid_convolution *from, fidk_conv *conv) {
     fid_tensor *out = fid_out_tensor(call, 0);
     size_t points = (size_t)(conv->window.out[0] * conv->window.out[1] * conv->window.out[2]);
     bool turn = in_logical_order(out) && points > 1 && conv->out_channels > 1;
     conv->out = turn ? scratch_floats(call, conv->batch * points * conv->out_channels) : out->data;
     if (!conv->out) return FID_OUT_OF_MEMORY;
-    FID_TRY(run_conv(call, conv));
+    FID_TRY(from->transposed ? fidk_transposed_run(call, from, conv) : run_conv(call, conv));
     if (turn) fidk_transpose(conv->tiles, conv->threads, conv->out, conv->batch, points, conv->out_channels, out->data);
     return FID_OK;
 }
@@ -91,10 +101,11 @@ static fid_status convolution_run(fid_call *call) {
     fidk_conv conv = {.tiles = fidk_tiles_for(call->cpu), .threads = call->threads, .input = from.input->data,
                       .weights = state->packed, .bias = fidk_floats(from.bias)};
     fidk_conv_set(&conv, &from);
+    if (from.transposed) conv.depthwise = from.groups > 1 && from.groups == from.in_channels && from.groups == from.out_channels;
     if (!conv.weights) {
-        float *packed = scratch_floats(call, fidk_conv_packed_floats(&from));
+        float *packed = scratch_floats(call, packed_floats(&from));
         if (!packed) return FID_OUT_OF_MEMORY;
-        fidk_conv_pack(&from, packed);
+        pack(&from, packed);
         conv.weights = packed;
     }
     size_t points = (size_t)(conv.window.in[0] * conv.window.in[1] * conv.window.in[2]);
@@ -104,7 +115,7 @@ static fid_status convolution_run(fid_call *call) {
         fidk_transpose(conv.tiles, conv.threads, conv.input, conv.batch, conv.in_channels, points, turned);
         conv.input = turned;
     }
-    return run_and_turn(call, &conv);
+    return run_and_turn(call, &from, &conv);
 }
 
 const fid_kernel fid_cpu_convolution = {.prepare = convolution_prepare, .run = convolution_run};

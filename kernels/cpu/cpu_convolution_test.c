@@ -57,6 +57,33 @@ static void plain_convolution_matches(void **state) {
     }
 }
 
+static void transposed_convolution_matches(void **state) {
+    static const struct {
+        size_t spatial;
+        int64_t batch, in, out, groups;
+        int64_t size[3], kernel[3], stride[3], padding[3], more[3];
+    } layers[] = {
+        {2, 1, 3, 5, 1, {4, 5}, {2, 2}, {2, 2}, {0, 0}, {0, 0}},   {2, 2, 16, 20, 1, {5, 7}, {4, 4}, {2, 2}, {1, 1}, {0, 0}},
+        {2, 1, 6, 4, 2, {5, 4}, {3, 3}, {2, 2}, {1, 1}, {1, 1}},   {2, 1, 8, 8, 8, {6, 5}, {3, 3}, {2, 1}, {1, 1}, {0, 0}},
+        {1, 2, 5, 7, 1, {9}, {16}, {8}, {4}, {0}},                 {1, 1, 5, 7, 1, {9}, {2}, {3}, {0}, {1}},
+        {3, 1, 3, 4, 1, {2, 3, 4}, {3, 2, 3}, {2, 2, 1}, {1, 0, 1}, {1, 0, 0}}, {2, 1, 5, 6, 1, {4, 4}, {3, 3}, {1, 1}, {0, 0}, {0, 0}},
+        {2, 1, 5, 6, 1, {4, 4}, {3, 3}, {1, 1}, {2, 2}, {0, 0}},
+    };
+    (void)state;
+    for (size_t i = 0; i < 2 * sizeof layers / sizeof *layers; i++) {
+        int64_t sizes[5] = {layers[i / 2].batch, layers[i / 2].in}, weight_sizes[5] = {layers[i / 2].in, layers[i / 2].out / layers[i / 2].groups};
+        size_t spatial = layers[i / 2].spatial;
+        memcpy(sizes + 2, layers[i / 2].size, spatial * sizeof *sizes);
+        memcpy(weight_sizes + 2, layers[i / 2].kernel, spatial * sizeof *sizes);
+        fid_value *weight = testing_floats(spatial + 2, weight_sizes, ROW_MAJOR, 1);
+        COMPARE(convolution, 1, 1e-4, testing_floats(spatial + 2, sizes, (testing_order)(i % 2), 1), i % 2 ? testing_constant(weight) : weight,
+                i % 3 ? FLOATS(ROW_MAJOR, 1, layers[i / 2].out) : NOTHING, testing_ints(spatial, layers[i / 2].stride),
+                testing_ints(spatial, layers[i / 2].padding), testing_ints(spatial, (int64_t[]){1, 1, 1}), BOOL(true),
+                testing_ints(spatial, layers[i / 2].more), INT(layers[i / 2].groups));
+        testing_free();
+    }
+}
+
 /* The packed form of a plain weight, with the geometry that packing needs. */
 static fid_value *packed(const convolution_case *c) {
     fid_convolution conv = {.weight = plain_weight(c)->as.tensor, .in_channels = c->in, .out_channels = c->out, .groups = c->groups};
@@ -124,6 +151,7 @@ static void separable_convolution_matches(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_convolution_matches),
+        cmocka_unit_test(transposed_convolution_matches),
         cmocka_unit_test(fused_convolution_matches),
         cmocka_unit_test(separable_convolution_matches),
     };

@@ -30,6 +30,7 @@ size_t fidk_window_taps(const fid_window *w, size_t channels, const int64_t *at,
 void fidk_window_middle(const fid_window *w, int64_t *out_begin, int64_t *out_end) {
     int64_t reach = (w->kernel[2] - 1) * w->dilation[2], room = w->in[2] + w->padding[2] - reach;
     int64_t begin = (w->padding[2] + w->stride[2] - 1) / w->stride[2], end = room > 0 ? (room - 1) / w->stride[2] + 1 : 0;
+    if (begin < 0) begin = 0; /* the padding may be negative */
     *out_begin = begin < w->out[2] ? begin : w->out[2];
     *out_end = end < *out_begin ? *out_begin : end < w->out[2] ? end : w->out[2];
 }
