@@ -19,6 +19,11 @@ typedef struct fid_resample_form {
     bool align, vec;
 } fid_resample_form;
 
+/* Where PyTorch goes by sizes alone, whatever scale the caller gave: a dimension that keeps its size, and for nearest one that doubles. */
+static inline bool fid_resample_by_size(const fid_resample *r, size_t d, bool nearest) {
+    return r->out[d] == r->in[d] || (nearest && r->out[d] == 2 * r->in[d]);
+}
+
 fid_status fid_resample_of(const fid_call *call, fid_resample_form form, fid_resample *out);
 
 #endif

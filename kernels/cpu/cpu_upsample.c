@@ -18,7 +18,8 @@ typedef struct upsample_work {
     bool nearest;
 } upsample_work;
 
-static double step_of(const fid_resample *r, size_t d) {
+static double step_of(const fid_resample *r, size_t d, bool nearest) {
+    if (fid_resample_by_size(r, d, nearest) && !r->align_corners) return (double)r->in[d] / (double)r->out[d];
     if (r->align_corners) return r->out[d] > 1 ? (double)(r->in[d] - 1) / (double)(r->out[d] - 1) : 0;
     return r->scale[d] > 0 ? 1 / r->scale[d] : (double)r->in[d] / (double)r->out[d];
 }
@@ -27,7 +28,7 @@ static int64_t limit(int64_t index, int64_t size) { return index < 0 ? 0 : index
 
 /* The position is computed in float32, as PyTorch does: an image twice as large must pick the same elements. */
 static void nearest_taps(const fid_resample *r, size_t d, axis_taps *taps) {
-    float step = (float)step_of(r, d);
+    float step = (float)step_of(r, d, true);
     for (int64_t i = 0; i < r->out[d]; i++) {
         int64_t at = limit((int64_t)fminf(floorf((float)i * step), (float)(r->in[d] - 1)), r->in[d]);
         taps[i] = (axis_taps){at, at, 0};
@@ -35,7 +36,7 @@ static void nearest_taps(const fid_resample *r, size_t d, axis_taps *taps) {
 }
 
 static void linear_taps(const fid_resample *r, size_t d, axis_taps *taps) {
-    double step = step_of(r, d);
+    double step = step_of(r, d, false);
     for (int64_t i = 0; i < r->out[d]; i++) {
         double at = r->align_corners ? step * (double)i : step * ((double)i + 0.5) - 0.5;
         at = fmin(fmax(at, 0), (double)r->in[d]);

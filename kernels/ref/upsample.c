@@ -97,12 +97,11 @@ static void copy_taps(const fid_resample *r, size_t d, int64_t repeat, taps *t) 
     for (int64_t i = 0; i < r->out[d]; i++) t->index[i] = i / repeat, t->weight[i] = 1;
 }
 
-/* Where PyTorch goes by sizes alone, whatever scale the caller gave: linear and antialiased methods copy a dimension that keeps
- * its size; nearest in two dimensions also one that doubles. 0: there is no such rule for the dimension. */
+/* How often each input position repeats where fid_resample_by_size holds: linear and antialiased methods have that rule, nearest in
+ * two dimensions too. 0: there is no such rule for the dimension. */
 static int64_t plain_repeat(const fid_resample *r, size_t d, method m) {
-    bool by_size = m == LINEAR || m >= LINEAR_ANTIALIAS || (m == NEAREST && r->spatial == 2);
-    if (by_size && r->out[d] == r->in[d]) return 1;
-    return by_size && m == NEAREST && r->out[d] == 2 * r->in[d] ? 2 : 0;
+    bool has_rule = m == LINEAR || m >= LINEAR_ANTIALIAS || (m == NEAREST && r->spatial == 2);
+    return has_rule && r->in[d] && fid_resample_by_size(r, d, m == NEAREST) ? r->out[d] / r->in[d] : 0;
 }
 
 static fid_status make_taps(fid_call *call, const fid_resample *r, size_t d, method m, taps *t) {
