@@ -64,10 +64,42 @@ static void concatenation_and_padding_match(void **state) {
     testing_free();
 }
 
+static fid_value *indices(fid_dtype dtype, size_t count, const int64_t *items) {
+    fid_tensor *t = testing_tensor(dtype, 1, (int64_t[]){(int64_t)count}, ROW_MAJOR);
+    for (size_t i = 0; i < count; i++) {
+        int32_t narrow = (int32_t)items[i];
+        memcpy((uint8_t *)t->data + i * fid_dtype_size(dtype), dtype == FID_INT64 ? (const void *)&items[i] : &narrow, fid_dtype_size(dtype));
+    }
+    return testing_value(fid_tensor_value(t));
+}
+#define INDICES(dtype, ...) indices(dtype, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), (int64_t[]){__VA_ARGS__})
+
+static void other_moves_match(void **state) {
+    (void)state;
+    for (size_t d = 0; d < 5; d++) {
+        fid_dtype t = dtypes[d];
+        fid_value *parts[] = {PATTERN(t, ROW_MAJOR, 3, 4), PATTERN(t, ROW_MAJOR, 3, 4)};
+        SAME(stack, tensors(2, parts), INT(1));
+        SAME(repeat, PATTERN(t, ROW_MAJOR, 3, 4), INTS(2, 1, 3));
+        SAME(roll, PATTERN(t, ROW_MAJOR, 3, 7, 5), INTS(2, -3), INTS(1, 2));
+        SAME(roll, PATTERN(t, ROW_MAJOR, 3, 7, 5), INTS(9), INTS(-1));
+        SAME(pixel_shuffle, PATTERN(t, ROW_MAJOR, 2, 18, 4, 5), INT(3));
+        SAME(pixel_shuffle, PATTERN(t, CHANNELS_LAST, 2, 18, 4, 5), INT(3));
+        SAME(pixel_unshuffle, PATTERN(t, ROW_MAJOR, 2, 3, 6, 8), INT(2));
+        SAME(index_select, PATTERN(t, ROW_MAJOR, 4, 5, 3), INT(1), INDICES(FID_INT32, 4, 0, 0, 2));
+        fid_tensor *list[] = {NULL, INDICES(FID_INT64, -1, 3, 0)->as.tensor};
+        fid_tensor **items = testing_allocate(sizeof list);
+        memcpy(items, list, sizeof list);
+        SAME(index_Tensor, PATTERN(t, ROW_MAJOR, 4, 5, 3), testing_value((fid_value){.as.tensors = {items, 2}, .tag = FID_TAG_OPTIONAL_TENSOR_LIST}));
+        testing_free();
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copies_match),
         cmocka_unit_test(concatenation_and_padding_match),
+        cmocka_unit_test(other_moves_match),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,6 +36,23 @@ static void norms_match(void **state) {
     testing_free();
 }
 
+static void channel_norms_match(void **state) {
+    (void)state;
+    for (int o = 0; o < 2; o++) {
+        testing_order order = (testing_order)o;
+        fid_value *variance = FLOATS(ROW_MAJOR, 1, 36);
+        for (int i = 0; i < 36; i++) ((float *)variance->as.tensor->data)[i] = 0.1f + (float)i;
+        COMPARE(_native_batch_norm_legit_no_training, 3, 4e-6, FLOATS(order, 3, 2, 36, 7, 5), FLOATS(ROW_MAJOR, 1, 36), FLOATS(ROW_MAJOR, 1, 36),
+                FLOATS(ROW_MAJOR, 1, 36), variance, DOUBLE(0.1), DOUBLE(1e-5));
+        COMPARE(_native_batch_norm_legit_no_training, 3, 4e-6, FLOATS(ROW_MAJOR, 3, 5, 36), NOTHING, NOTHING, FLOATS(ROW_MAJOR, 1, 36), variance,
+                DOUBLE(0.1), DOUBLE(1e-5));
+        COMPARE(native_group_norm, 3, 4e-6, FLOATS(order, 3, 2, 36, 7, 50), FLOATS(ROW_MAJOR, 1, 36), FLOATS(ROW_MAJOR, 1, 36), INT(2), INT(36),
+                INT(350), INT(3), DOUBLE(1e-5));
+        COMPARE(native_group_norm, 3, 4e-6, FLOATS(order, 3, 2, 36, 7, 5), NOTHING, NOTHING, INT(2), INT(36), INT(35), INT(36), DOUBLE(1e-5));
+        testing_free();
+    }
+}
+
 static fid_value *heads_inside(fid_value *v) {
     fid_tensor *t = v->as.tensor;
     t->dim_order[1] = 2, t->dim_order[2] = 1;
@@ -75,6 +92,7 @@ int main(void) {
         cmocka_unit_test(softmax_matches),
         cmocka_unit_test(softmax_of_special_rows),
         cmocka_unit_test(norms_match),
+        cmocka_unit_test(channel_norms_match),
         cmocka_unit_test(attention_matches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

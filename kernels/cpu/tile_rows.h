@@ -120,18 +120,22 @@ VEC_INLINE float row_sum(const float *x, size_t columns, float shift, const bool
 }
 
 static void sum_rows_tile(const fidk_rows *t) {
-    for (size_t r = 0; r < t->rows; r++) t->y[r * t->y_stride] = row_sum(t->x + r * t->x_stride, t->columns, 0, false) * t->scale;
+    for (size_t r = 0; r < t->rows; r++) {
+        const float *x = t->x + r * t->x_stride;
+        t->y[r * t->y_stride] = (t->squares ? row_sum(x, t->columns, t->shift, true) : row_sum(x, t->columns, 0, false)) * t->scale;
+    }
 }
 
 /* y[j] = scale * (sum over r of x[r][j]), block by block of rows. */
-VEC_INLINE void sum_column(const fidk_rows *t, size_t j, const bool masked, vecm mask) {
-    vec total = vec_set(0);
+VEC_INLINE void sum_column(const fidk_rows *t, size_t j, const bool squares, const bool masked, vecm mask) {
+    vec total = vec_set(0), shift = vec_set(t->shift);
     for (size_t begin = 0; begin < t->rows; begin += ROW_BLOCK / 16) {
         size_t end = begin + ROW_BLOCK / 16 < t->rows ? begin + ROW_BLOCK / 16 : t->rows;
         vec sum[2] = {vec_set(0), vec_set(0)};
         for (size_t r = begin; r < end; r++) {
-            const float *x = t->x + r * t->x_stride + j;
-            sum[r % 2] = vec_add(sum[r % 2], masked ? vec_load_some(x, mask) : vec_load(x));
+            const float *at = t->x + r * t->x_stride + j;
+            vec x = masked ? vec_load_some(at, mask) : vec_load(at);
+            sum[r % 2] = vec_add(sum[r % 2], squares ? rows_square(x, shift) : x);
         }
         total = vec_add(total, vec_add(sum[0], sum[1]));
     }
@@ -140,10 +144,15 @@ VEC_INLINE void sum_column(const fidk_rows *t, size_t j, const bool masked, vecm
     else vec_store(t->y + j, total);
 }
 
-static void sum_columns_tile(const fidk_rows *t) {
+VEC_INLINE void sum_columns_of(const fidk_rows *t, const bool squares) {
     size_t j = 0;
-    for (; j + VEC_LANES <= t->columns; j += VEC_LANES) sum_column(t, j, false, vec_first(0));
-    if (j < t->columns) sum_column(t, j, true, vec_first(t->columns - j));
+    for (; j + VEC_LANES <= t->columns; j += VEC_LANES) sum_column(t, j, squares, false, vec_first(0));
+    if (j < t->columns) sum_column(t, j, squares, true, vec_first(t->columns - j));
+}
+
+static void sum_columns_tile(const fidk_rows *t) {
+    if (t->squares) sum_columns_of(t, true);
+    else sum_columns_of(t, false);
 }
 
 /* ---- Normalization of rows ---- */

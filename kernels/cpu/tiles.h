@@ -135,6 +135,8 @@ typedef struct fidk_rows {
     size_t x_stride, y_stride; /* floats from row to row */
     size_t rows, columns;
     float scale;    /* of sums */
+    float shift;    /* of sums, if `squares`: the sum is of (x - shift)^2 */
+    bool squares;
     bool logarithm; /* of softmax */
 } fidk_rows;
 
