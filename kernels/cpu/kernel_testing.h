@@ -64,8 +64,9 @@ TESTING fid_tensor *testing_tensor(fid_dtype dtype, size_t rank, const int64_t *
     }
     fid_tensor_update_strides(t);
     t->capacity = fid_tensor_bytes(t);
-    /* 4 bytes off any alignment, ending where the block ends. */
-    t->data = (uint8_t *)testing_allocate(t->capacity + 4) + 4;
+    /* Aligned to one element only, ending where the block ends. */
+    size_t offset = fid_dtype_size(dtype) < 4 ? 4 : fid_dtype_size(dtype);
+    t->data = (uint8_t *)testing_allocate(t->capacity + offset) + offset;
     return t;
 }
 
