@@ -26,7 +26,7 @@ void fid_strides_of(const int64_t *sizes, const uint8_t *dim_order, size_t rank,
     for (size_t i = rank; i-- > 0;) {
         out_strides[dim_order[i]] = stride;
         int64_t size = sizes[dim_order[i]];
-        stride *= size > 1 ? size : 1;
+        stride = (int64_t)((uint64_t)stride * (uint64_t)(size > 1 ? size : 1)); /* wraps for shapes that no memory holds */
     }
 }
 
@@ -39,7 +39,7 @@ bool fid_tensor_is_contiguous(const fid_tensor *tensor) {
     for (size_t i = tensor->rank; i-- > 0;) {
         if (tensor->sizes[i] <= 1) continue;
         if (tensor->strides[i] != stride) return false;
-        stride *= tensor->sizes[i];
+        stride = (int64_t)((uint64_t)stride * (uint64_t)tensor->sizes[i]);
     }
     return true;
 }

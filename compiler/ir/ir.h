@@ -230,6 +230,8 @@ const char *fidc_where(const fidc_node *node);
 
 /* Every rule of the IR; what `stage` (pipeline.h) promises as well. The sentence names node, rule and both sides. */
 fid_status fidc_verify(const fidc_program *program);
+/* True if a node's outputs are as many and of the kinds that its schema says; a list result takes any number but none. */
+bool fidc_results_fit(const fidc_node *node);
 
 /* Text form, printed and parsed (ir/text.c); docs/ir.md has the grammar.
  *

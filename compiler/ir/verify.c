@@ -100,6 +100,33 @@ static fid_status check_schema(const fidc_node *node) {
     return FID_OK;
 }
 
+/* ---- Results against the schema ---- */
+
+bool fidc_results_fit(const fidc_node *node) {
+    fid_schema_cursor cursor = fid_schema_begin(node->op->schema);
+    fid_schema_arg result;
+    uint32_t at = 0;
+    bool list = false;
+    for (; fid_schema_next_result(&cursor, &result); at++) {
+        list = list || result.list;
+        if (list) continue;
+        if (at >= node->output_count) return false;
+        bool tensor = node->outputs[at]->type == FIDC_TENSOR;
+        bool absent = at > 0 && node->outputs[at]->type == FIDC_NOTHING; /* a later result that export left out */
+        if (!absent && tensor != (result.type == FID_SCHEMA_TENSOR)) return false;
+    }
+    for (uint32_t i = 0; list && i < node->output_count; i++) {
+        if (node->outputs[i]->type != FIDC_TENSOR) return false;
+    }
+    return list ? node->output_count > 0 : node->output_count == at;
+}
+
+static fid_status check_results(const fidc_node *node) {
+    if (fidc_results_fit(node)) return FID_OK;
+    return fid_fail(node->graph->program->sink, FID_INVALID_PROGRAM, "%s has other results than its schema %s says", fidc_where(node),
+                    node->op->schema);
+}
+
 /* ---- Shapes against the operator table ---- */
 
 static void meta_text(char *text, size_t size, const fid_meta *meta) {
@@ -199,6 +226,7 @@ static fid_status check_node(const scope *s, const fidc_node *node) {
     }
     if (!node->graph_count) {
         FID_TRY(check_schema(node));
+        FID_TRY(check_results(node)); /* shape functions write as many metas as the schema has results */
         FID_TRY(check_shapes(node));
     }
     for (uint32_t i = 0; i < node->output_count; i++) s->defined[node->outputs[i]->id] = 1;

@@ -84,7 +84,15 @@ static void add_call(fidc_graph *graph, dice *d, fid_op_id id, fidc_value *const
     fidc_arg args[64];
     size_t count = 0;
     while (fid_schema_next_arg(&cursor, &schema)) args[count++] = any_arg(graph, d, &schema, pool);
-    fidc_node *node = op->shape && roll(d, 2) ? fidc_node_create(graph, NULL, NULL, id, args, count, 2) : NULL;
+    bool wraps = false;
+    cursor = fid_schema_begin(op->schema);
+    for (size_t i = 0; fid_schema_next_arg(&cursor, &schema); i++) {
+        wraps = wraps || (schema.type == FID_SCHEMA_TENSOR && args[i].kind == FIDC_ARG_INT);
+        for (uint32_t k = 0; schema.type == FID_SCHEMA_TENSOR && args[i].kind == FIDC_ARG_LIST && k < args[i].as.list.count; k++) {
+            wraps = wraps || args[i].as.list.items[k].kind == FIDC_ARG_INT;
+        }
+    }
+    fidc_node *node = op->shape && !wraps && roll(d, 2) ? fidc_node_create(graph, NULL, NULL, id, args, count, 2) : NULL;
     if (node) return;
     node = fidc_node_create_raw(graph, NULL, op, args, count);
     assert_non_null(node);

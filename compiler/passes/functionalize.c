@@ -192,6 +192,8 @@ static fidc_value *functional_result(fidc_rewriter *rw, const fidc_node *node) {
 /* The call's own result is the written value from then on: readers of either get its current content. */
 static fid_status functionalize_write(fidc_rewriter *rw, alias *target) {
     fidc_node *node = rw->node;
+    bool fits;
+    FID_TRY(fidc_rw_check(rw, fidc_takes_numbers(rw->program, node->op), &fits));
     fidc_value *content = as_written(rw, functional_result(rw, node), target->value);
     if (!content) return fid_fail(rw->program->sink, FID_INVALID_PROGRAM, "cannot make %s functional", fidc_where(node));
     FID_TRY(store(rw, target, content));

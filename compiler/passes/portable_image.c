@@ -90,6 +90,7 @@ static bool read_window(const fidc_rewriter *rw, uint32_t first, int64_t height,
     if (!known || height < 0 || width < 0) return false;
     int64_t sizes[2] = {height, width};
     for (size_t d = 0; d < 2; d++) {
+        if (out->dilation[d] > 1 << 20 || out->kernel[d] > 1 << 20 || out->kernel[d] < 1 || sizes[d] > 1 << 30) return false;
         int64_t reach = sizes[d] + 2 * out->padding[d] - out->dilation[d] * (out->kernel[d] - 1) - 1;
         if (reach < 0 || out->stride[d] < 1) return false;
         out->blocks[d] = reach / out->stride[d] + 1;
@@ -101,7 +102,10 @@ static bool read_window(const fidc_rewriter *rw, uint32_t first, int64_t height,
 
 /* For every kernel position and block the place in the padded image, row-major. */
 static fidc_value *window_places(fidc_rewriter *rw, const window *w) {
-    int64_t count = w->kernel[0] * w->kernel[1] * w->blocks[0] * w->blocks[1];
+    const int64_t factors[] = {w->kernel[0], w->kernel[1], w->blocks[0], w->blocks[1]};
+    size_t total;
+    if (!fid_mul_sizes(factors, 4, &total) || total > (size_t)1 << 32) return NULL;
+    int64_t count = (int64_t)total;
     int64_t *places = fid_arena_allocate_array(&rw->program->arena, (size_t)count, sizeof *places);
     if (!places) return NULL;
     int64_t at = 0;
@@ -164,7 +168,7 @@ static fid_status col2im(fidc_rewriter *rw) {
 static fid_status channel_shuffle(fidc_rewriter *rw) {
     fidc_value *x = fidc_rw_value(rw, 0);
     int64_t groups = fidc_rw_int(rw, 1, 1), channels = fidc_size(x, 1), dims[FID_MAX_RANK];
-    if (channels < 0 || groups < 1) return fidc_rw_keep(rw);
+    if (channels < 0 || groups < 1 || x->rank == FID_MAX_RANK) return fidc_rw_keep(rw);
     const fidc_expr *sizes[FID_MAX_RANK + 1];
     sizes[0] = x->sizes[0];
     sizes[1] = fidc_expr_const(rw->program, groups);

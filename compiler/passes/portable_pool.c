@@ -33,7 +33,7 @@ static fidc_value *pool_two(fidc_rewriter *rw, fidc_value *x, const pool3d *p, b
 static double divisor_factor(const fidc_rewriter *rw, const pool3d *p) {
     if (fidc_rw_is_none(rw, 6)) return 1;
     bool whole = !fidc_rw_bool(rw, 4, false) && fidc_rw_bool(rw, 5, true);
-    return whole ? (double)(p->kernel[0] * p->kernel[1] * p->kernel[2]) / fidc_rw_double(rw, 6, 1) : 0;
+    return whole ? (double)p->kernel[0] * (double)p->kernel[1] * (double)p->kernel[2] / fidc_rw_double(rw, 6, 1) : 0;
 }
 
 /* Both kinds are separable: the maximum of maxima; and a mean's divisor is the product of what each dimension counts. */

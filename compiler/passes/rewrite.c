@@ -18,24 +18,6 @@ fidc_rule fidc_rules_find(const fidc_rules *rules, const fidc_program *program, 
  * schema says, every required tensor is one, and the row's shape function has accepted the arguments and agrees on ranks and dtypes.
  * Rules of rows without a shape function check ranks and counts themselves. */
 
-static bool results_fit(const fidc_node *node) {
-    fid_schema_cursor cursor = fid_schema_begin(node->op->schema);
-    fid_schema_arg result;
-    uint32_t at = 0;
-    bool list = false;
-    for (; fid_schema_next_result(&cursor, &result); at++) {
-        list = list || result.list;
-        if (list) continue;
-        if (at >= node->output_count) return false;
-        bool tensor = node->outputs[at]->type == FIDC_TENSOR;
-        if (tensor != (result.type == FID_SCHEMA_TENSOR)) return false;
-    }
-    for (uint32_t i = 0; list && i < node->output_count; i++) {
-        if (node->outputs[i]->type != FIDC_TENSOR) return false;
-    }
-    return list ? node->output_count > 0 : node->output_count == at;
-}
-
 static bool arg_is_unknown(const fidc_arg *arg) {
     const fidc_value *value = fidc_value_of(arg);
     for (uint32_t i = 0; arg->kind == FIDC_ARG_LIST && i < arg->as.list.count; i++) {
@@ -110,7 +92,7 @@ static fid_status wrap_numbers(fidc_rewriter *rw) {
 }
 
 fid_status fidc_rw_check(fidc_rewriter *rw, bool keep_numbers, bool *out_fits) {
-    if (!results_fit(rw->node)) {
+    if (!fidc_results_fit(rw->node)) {
         return fid_fail(rw->program->sink, FID_INVALID_PROGRAM, "%s has other results than its schema %s says", fidc_where(rw->node),
                         rw->node->op->schema);
     }
@@ -233,6 +215,13 @@ fidc_value *fidc_rw_value(const fidc_rewriter *rw, uint32_t i) {
 
 fidc_value *fidc_rw_out(const fidc_rewriter *rw) { return rw->node->outputs[0]; }
 
+/* Numbers of rules stay where sums and small products of them cannot overflow; no tensor has so many elements. */
+#define LARGEST_NUMBER ((int64_t)1 << 40)
+
+static int64_t within_reach(int64_t number) {
+    return number > LARGEST_NUMBER ? LARGEST_NUMBER : number < -LARGEST_NUMBER ? -LARGEST_NUMBER : number;
+}
+
 /* A value whose number is known counts as that number. */
 static bool constant_int(fidc_arg arg, int64_t *out) {
     fidc_value *value = fidc_value_of(&arg);
@@ -240,7 +229,7 @@ static bool constant_int(fidc_arg arg, int64_t *out) {
         *out = value->number->constant;
         return true;
     }
-    if (arg.kind == FIDC_ARG_DOUBLE) *out = (int64_t)arg.as.number;
+    if (arg.kind == FIDC_ARG_DOUBLE) *out = fid_value_int(&(fid_value){.as.number = arg.as.number, .tag = FID_TAG_DOUBLE}); /* cut, never undefined */
     else if (arg.kind == FIDC_ARG_NONE || arg.kind == FIDC_ARG_VALUE || arg.kind == FIDC_ARG_LIST || arg.kind == FIDC_ARG_STRING) return false;
     else *out = arg.as.integer;
     return true;
@@ -248,7 +237,7 @@ static bool constant_int(fidc_arg arg, int64_t *out) {
 
 int64_t fidc_rw_int(const fidc_rewriter *rw, uint32_t i, int64_t otherwise) {
     int64_t number;
-    return constant_int(fidc_rw_arg(rw, i), &number) ? number : otherwise;
+    return constant_int(fidc_rw_arg(rw, i), &number) ? within_reach(number) : otherwise;
 }
 
 double fidc_rw_double(const fidc_rewriter *rw, uint32_t i, double otherwise) {
@@ -281,6 +270,7 @@ bool fidc_rw_ints(const fidc_rewriter *rw, uint32_t i, int64_t *items, size_t *o
     *out_count = count;
     for (size_t k = 0; k < count; k++) {
         if (!constant_int(args[k], &items[k])) return false;
+        items[k] = within_reach(items[k]);
     }
     return true;
 }
