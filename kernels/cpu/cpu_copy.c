@@ -27,7 +27,63 @@ static fid_status run_clone(fid_call *call) {
 KERNEL(clone, prepare_same_dtype, run_clone)
 KERNEL(_clone_dim_order, prepare_same_dtype, run_clone)
 KERNEL(_to_dim_order_copy, prepare_same_dtype, run_clone)
-KERNEL(_to_copy, prepare_same_dtype, run_clone)
+
+/* ---- _to_copy: also between dtypes, where both lie alike ---- */
+
+typedef struct cast_work {
+    const fidk_tiles *tiles;
+    const uint8_t *x;
+    uint8_t *y;
+    size_t count, parts;
+    fid_dtype from, to;
+} cast_work;
+
+static bool is_half(fid_dtype dtype) { return dtype == FID_FLOAT16 || dtype == FID_BFLOAT16; }
+
+/* Whole numbers and truth values to float32. */
+static void cast_numbers(const cast_work *w, size_t begin, size_t end) {
+    float *y = (float *)(void *)w->y;
+    for (size_t i = begin; i < end; i++) {
+        switch (w->from) {
+        case FID_INT64: y[i] = (float)((const int64_t *)(const void *)w->x)[i]; break;
+        case FID_INT32: y[i] = (float)((const int32_t *)(const void *)w->x)[i]; break;
+        case FID_BOOL: y[i] = w->x[i] != 0; break;
+        default: y[i] = w->x[i]; break;
+        }
+    }
+}
+
+static void cast_part(void *context, size_t index) {
+    const cast_work *w = context;
+    size_t begin = fidk_part_begin(w->count, w->parts, index), end = fidk_part_begin(w->count, w->parts, index + 1);
+    const uint16_t *half = (const uint16_t *)(const void *)w->x;
+    if (is_half(w->from)) w->tiles->from_half[w->from == FID_BFLOAT16](half + begin, (float *)(void *)w->y + begin, end - begin);
+    else if (is_half(w->to))
+        w->tiles->to_half[w->to == FID_BFLOAT16]((const float *)(const void *)w->x + begin, (uint16_t *)(void *)w->y + begin, end - begin);
+    else cast_numbers(w, begin, end);
+}
+
+static bool casts(fid_dtype from, fid_dtype to) {
+    if (to == FID_FLOAT32) return is_half(from) || from == FID_INT64 || from == FID_INT32 || from == FID_BOOL || from == FID_UINT8;
+    return from == FID_FLOAT32 && is_half(to);
+}
+
+static fid_status prepare_to(fid_call *call) {
+    const fid_tensor *self = fid_arg_tensor(call, 0), *out = fid_out_tensor(call, 0);
+    if (self->dtype == out->dtype) return FID_OK;
+    bool takes = casts((fid_dtype)self->dtype, (fid_dtype)out->dtype) && memcmp(self->dim_order, out->dim_order, self->rank) == 0;
+    return takes ? FID_OK : FID_NOT_SUPPORTED;
+}
+
+static fid_status run_to(fid_call *call) {
+    const fid_tensor *self = fid_arg_tensor(call, 0), *out = fid_out_tensor(call, 0);
+    if (self->dtype == out->dtype) return run_clone(call);
+    cast_work w = {fidk_tiles_for(call->cpu), self->data, out->data, fid_tensor_numel(self), 1, (fid_dtype)self->dtype, (fid_dtype)out->dtype};
+    w.parts = fidk_worthwhile_threads(call->threads, (double)w.count * 8);
+    fidk_parallel(call->threads, cast_part, &w, w.parts);
+    return FID_OK;
+}
+KERNEL(_to_copy, prepare_to, run_to)
 
 /* ---- Another shape, the same logical order of elements ---- */
 

@@ -95,11 +95,30 @@ static void other_moves_match(void **state) {
     }
 }
 
+static void casts_match(void **state) {
+    static const fid_dtype from[] = {FID_FLOAT16, FID_BFLOAT16, FID_INT64, FID_INT32, FID_BOOL, FID_UINT8};
+    (void)state;
+    for (size_t d = 0; d < 6; d++) {
+        for (int64_t n = 1; n < 40; n += 6) {
+            fid_value *to = INT(FID_FLOAT32), *other = INT(from[d]);
+            SAME(_to_copy, PATTERN(from[d], ROW_MAJOR, 3, n), to, NOTHING, NOTHING, NOTHING, BOOL(false), NOTHING);
+            if (d < 2) SAME(_to_copy, FLOATS(ROW_MAJOR, 1000, 3, n), other, NOTHING, NOTHING, NOTHING, BOOL(false), NOTHING);
+            testing_free();
+        }
+    }
+    fid_value *x = FLOATS(ROW_MAJOR, 1, 37);
+    float values[] = {NAN, -NAN, INFINITY, -INFINITY, 65504, 65520, 1e-8f, 3e38f, 5.96e-8f, -0.0f, 1.00048828125f, 1.00390625f, 1.01171875f};
+    memcpy(x->as.tensor->data, values, sizeof values);
+    for (size_t d = 0; d < 2; d++) SAME(_to_copy, x, INT(from[d]), NOTHING, NOTHING, NOTHING, BOOL(false), NOTHING);
+    testing_free();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copies_match),
         cmocka_unit_test(concatenation_and_padding_match),
         cmocka_unit_test(other_moves_match),
+        cmocka_unit_test(casts_match),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -202,6 +202,8 @@ typedef struct fidk_tiles {
     void (*sum_rows)(const fidk_rows *rows);    /* y[r * y_stride] = scale * sum of row r */
     void (*sum_columns)(const fidk_rows *rows); /* y[j] = scale * sum of column j */
     void (*norm)(const fidk_norm *norm);
+    void (*from_half[2])(const uint16_t *x, float *y, size_t count); /* float16, bfloat16 */
+    void (*to_half[2])(const float *x, uint16_t *y, size_t count);
     void (*lstm)(const fidk_gates *gates);
     void (*gru)(const fidk_gates *gates);
 } fidk_tiles;

@@ -19,6 +19,8 @@
 
 #include "kernels/cpu/tile_recurrent.h"
 
+#include "kernels/cpu/tile_half.h"
+
 const fidk_tiles VEC_TABLE = {
     .name = VEC_NAME,
     .lanes = VEC_LANES,
@@ -41,6 +43,8 @@ const fidk_tiles VEC_TABLE = {
     .sum_rows = sum_rows_tile,
     .sum_columns = sum_columns_tile,
     .norm = norm_tile,
+    .from_half = {from_f16_tile, from_bf16_tile},
+    .to_half = {to_f16_tile, to_bf16_tile},
     .lstm = lstm_tile,
     .gru = gru_tile,
 };

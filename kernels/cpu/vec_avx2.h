@@ -86,5 +86,22 @@ VEC_INLINE void vec_transpose(vec *r) {
         r[4 + c] = _mm256_permute2f128_ps(quads[c], quads[4 + c], 0x31);
     }
 }
+/* 16-bit floats, VEC_LANES of them. */
+VEC_INLINE vec vec_load_f16(const uint16_t *p) { return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p)); }
+VEC_INLINE vec vec_load_bf16(const uint16_t *p) {
+    __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
+    return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
+}
+VEC_INLINE void vec_store_f16(uint16_t *p, vec v) {
+    _mm_storeu_si128((__m128i *)(void *)p, _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+VEC_INLINE void vec_store_bf16(uint16_t *p, vec v) {
+    __m256i bits = _mm256_castps_si256(v), top = _mm256_srli_epi32(bits, 16);
+    __m256i even = _mm256_add_epi32(_mm256_set1_epi32(0x7fff), _mm256_and_si256(top, _mm256_set1_epi32(1)));
+    __m256i rounded = _mm256_srli_epi32(_mm256_add_epi32(bits, even), 16);
+    rounded = _mm256_blendv_epi8(rounded, _mm256_or_si256(top, _mm256_set1_epi32(0x40)), vec_is_nan(v)); /* a NaN stays one */
+    __m256i packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(rounded, rounded), 0x08);
+    _mm_storeu_si128((__m128i *)(void *)p, _mm256_castsi256_si128(packed));
+}
 
 #endif

@@ -75,5 +75,21 @@ VEC_INLINE void vec_transpose(vec *r) {
     }
     for (int i = 0; i < 16; i++) r[i] = pairs[i];
 }
+/* 16-bit floats, VEC_LANES of them. */
+VEC_INLINE vec vec_load_f16(const uint16_t *p) { return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p)); }
+VEC_INLINE vec vec_load_bf16(const uint16_t *p) {
+    __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p));
+    return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
+}
+VEC_INLINE void vec_store_f16(uint16_t *p, vec v) {
+    _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+VEC_INLINE void vec_store_bf16(uint16_t *p, vec v) {
+    __m512i bits = _mm512_castps_si512(v), top = _mm512_srli_epi32(bits, 16);
+    __m512i even = _mm512_add_epi32(_mm512_set1_epi32(0x7fff), _mm512_and_si512(top, _mm512_set1_epi32(1)));
+    __m512i rounded = _mm512_srli_epi32(_mm512_add_epi32(bits, even), 16);
+    rounded = _mm512_mask_or_epi32(rounded, vec_is_nan(v), top, _mm512_set1_epi32(0x40)); /* a NaN stays one */
+    _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtepi32_epi16(rounded));
+}
 
 #endif

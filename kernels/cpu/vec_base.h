@@ -3,7 +3,7 @@
 #ifndef FID_KERNELS_CPU_VEC_BASE_H
 #define FID_KERNELS_CPU_VEC_BASE_H
 
-#include "base/deps.h"
+#include "base/half.h"
 
 #define VEC_NAME "scalar"
 #define VEC_LANES 4
@@ -79,6 +79,19 @@ VEC_INLINE float vec_largest(vec a) {
 VEC_INLINE void vec_transpose(vec *r) {
     vec a = r[0], b = r[1], c = r[2], d = r[3];
     for (int i = 0; i < VEC_LANES; i++) r[i] = (vec){a[i], b[i], c[i], d[i]};
+}
+/* 16-bit floats, VEC_LANES of them. */
+VEC_INLINE vec vec_load_f16(const uint16_t *p) {
+    return (vec){fid_float_from_f16(p[0]), fid_float_from_f16(p[1]), fid_float_from_f16(p[2]), fid_float_from_f16(p[3])};
+}
+VEC_INLINE vec vec_load_bf16(const uint16_t *p) {
+    return (vec){fid_float_from_bf16(p[0]), fid_float_from_bf16(p[1]), fid_float_from_bf16(p[2]), fid_float_from_bf16(p[3])};
+}
+VEC_INLINE void vec_store_f16(uint16_t *p, vec v) {
+    for (int i = 0; i < VEC_LANES; i++) p[i] = fid_f16_from_float(v[i]);
+}
+VEC_INLINE void vec_store_bf16(uint16_t *p, vec v) {
+    for (int i = 0; i < VEC_LANES; i++) p[i] = fid_bf16_from_float(v[i]);
 }
 
 #endif
