@@ -12,9 +12,9 @@ static inline int64_t fid_panels(int64_t columns) { return columns / FID_PANEL +
 /* The activation of arguments i (name), i + 1 and i + 2. */
 fid_status fid_fused_activation_of(const fid_call *call, uint32_t i, fid_activation *out);
 
-/* fid::convolution(self, weight, bias, add, out_channels, kernel, stride, padding, dilation, groups, activation, a, b).
+/* fid::convolution(self, weight, bias, add, out_channels, kernel, stride, padding, dilation, groups, activation, a, b, scale).
  * `padding` has the numbers before each spatial dimension, then those after each. */
-enum { FID_FUSED_CONVOLUTION_ADD = 3, FID_FUSED_CONVOLUTION_ACTIVATION = 10 };
+enum { FID_FUSED_CONVOLUTION_ADD = 3, FID_FUSED_CONVOLUTION_ACTIVATION = 10, FID_FUSED_CONVOLUTION_SCALE = 13 };
 fid_status fid_fused_convolution_of(const fid_call *call, fid_convolution *out);
 /* One filter a channel: its weight is packed as [panels(channels), taps, 16]; else [groups * panels(out / groups), taps * in / groups, 16]. */
 static inline bool fid_convolution_is_depthwise(const fid_convolution *c) {

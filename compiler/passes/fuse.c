@@ -1,7 +1,10 @@
 /* Fusion for the cpu target, in walks over each graph.
  *
- * 1. A batch norm behind a convolution of constant weight goes into weight and bias.
+ * 1. In networks with depthwise convolutions, a batch norm behind a convolution of constant weight goes into weight and bias: what
+ *    fuse_separable.c makes has no scale. Elsewhere it waits for 2b.
  * 2. Convolutions become fid::convolution, with a zero padding before them inside; max pools lose a second result that nobody reads.
+ * 2b. A batch norm behind fid::convolution becomes its scale and bias. Weights keep the numbers that training gave them, and the result
+ *    stays nearer to eager's than with products rounded into weights.
  * 3. An addition or an activation behind fid::convolution or a linear layer that nobody else reads goes into its epilogue. The fused
  *    operator stands where the last of its parts stood, so that everything it reads is there.
  * 4. Large pointwise and depthwise convolutions in a row become one operator: fuse_separable.c. */
@@ -9,6 +12,7 @@
 
 #include "compiler/passes/pack.h"
 #include "ops/activation.h"
+#include "ops/fused.h"
 
 typedef struct fuser {
     fidc_packer packer;
@@ -83,16 +87,21 @@ static bool scale_channels(fuser *f, const fidc_node *node, const channel_scale 
     return *out_weight && *out_bias;
 }
 
+/* A batch norm with constants, and its scale of `channels`; false if it is another node or reads what only running tells. */
+static bool scale_of(const fidc_node *norm, int64_t channels, channel_scale *out) {
+    if (!fidc_is(norm, FID_OPID__native_batch_norm_legit_no_training) || norm->outputs[1]->uses || norm->outputs[2]->uses) return false;
+    *out = (channel_scale){constant_floats(&norm->args[1], channels), constant_floats(&norm->args[2], channels),
+                           constant_floats(&norm->args[3], channels), constant_floats(&norm->args[4], channels), 0};
+    if (norm->args[6].kind != FIDC_ARG_DOUBLE) return false;
+    out->eps = norm->args[6].as.number;
+    return out->mean && out->variance && (out->weight || norm->args[1].kind == FIDC_ARG_NONE) && (out->bias || norm->args[2].kind == FIDC_ARG_NONE);
+}
+
 /* _native_batch_norm_legit_no_training(input, weight, bias, running_mean, running_var, momentum, eps) */
 static fid_status fold_norm(fuser *f, fidc_node *norm) {
-    if (!fidc_is(norm, FID_OPID__native_batch_norm_legit_no_training) || norm->outputs[1]->uses || norm->outputs[2]->uses) return FID_OK;
-    fidc_node *conv = sole_producer(fidc_value_of(&norm->args[0]));
-    if (!conv || !is_foldable(conv) || norm->args[6].kind != FIDC_ARG_DOUBLE) return FID_OK;
-    int64_t channels = fidc_size(fidc_value_of(&conv->args[1]), 0);
-    channel_scale s = {constant_floats(&norm->args[1], channels), constant_floats(&norm->args[2], channels),
-                       constant_floats(&norm->args[3], channels), constant_floats(&norm->args[4], channels), norm->args[6].as.number};
-    bool known = s.mean && s.variance && (s.weight || norm->args[1].kind == FIDC_ARG_NONE) && (s.bias || norm->args[2].kind == FIDC_ARG_NONE);
-    if (!known) return FID_OK;
+    fidc_node *conv = norm->arg_count ? sole_producer(fidc_value_of(&norm->args[0])) : NULL;
+    channel_scale s;
+    if (!conv || !is_foldable(conv) || !scale_of(norm, fidc_size(fidc_value_of(&conv->args[1]), 0), &s)) return FID_OK;
     fidc_arg args[9];
     fidc_value *weight, *bias;
     memcpy(args, conv->args, sizeof args);
@@ -102,6 +111,45 @@ static fid_status fold_norm(fuser *f, fidc_node *norm) {
     if (!folded) return no_memory(f, norm);
     take_over(conv, norm, folded);
     return FID_OK;
+}
+
+static fidc_value *channel_constant(fuser *f, const fidc_value *like, const char *what, const float *data, int64_t channels) {
+    const char *name = fidc_text_format(f->program, "%s.%s%u", like->constant->name, what, f->graph->name_counter++);
+    return name ? fidc_value_constant(f->graph, name, FID_FLOAT32, &channels, 1, data, (size_t)channels * sizeof *data) : NULL;
+}
+
+/* 2b: scale = factor, bias = (bias - mean) * factor + shift. */
+static fid_status scale_convolution(fuser *f, fidc_node *norm) {
+    fidc_node *conv = norm->arg_count ? sole_producer(fidc_value_of(&norm->args[0])) : NULL;
+    if (!fidc_is(conv, FID_OPID_fused_convolution) || conv->args[FID_FUSED_CONVOLUTION_SCALE].kind != FIDC_ARG_NONE) return FID_OK;
+    int64_t channels = conv->args[4].as.integer;
+    const fidc_value *bias = fidc_value_of(&conv->args[2]);
+    channel_scale s;
+    if (!scale_of(norm, channels, &s) || (bias && !fidc_is_packable(bias))) return FID_OK;
+    float *factor = fid_arena_allocate(&f->program->arena, (size_t)channels * sizeof *factor, FID_ALLOCATION_ALIGNMENT);
+    float *shift = fid_arena_allocate(&f->program->arena, (size_t)channels * sizeof *shift, FID_ALLOCATION_ALIGNMENT);
+    if (!factor || !shift) return no_memory(f, norm);
+    for (int64_t c = 0; c < channels; c++) {
+        double by = factor_of(&s, c), before = bias ? (double)((const float *)bias->constant->data)[c] : 0;
+        factor[c] = (float)by;
+        shift[c] = (float)((before - (double)s.mean[c]) * by + (s.bias ? (double)s.bias[c] : 0));
+    }
+    const fidc_value *weight = fidc_value_of(&conv->args[1]);
+    fidc_arg args[FID_FUSED_CONVOLUTION_SCALE + 1];
+    memcpy(args, conv->args, sizeof args);
+    args[2] = fidc_v(channel_constant(f, weight, "shift", shift, channels));
+    args[FID_FUSED_CONVOLUTION_SCALE] = fidc_v(channel_constant(f, weight, "scale", factor, channels));
+    if (args[2].kind == FIDC_ARG_NONE || args[FID_FUSED_CONVOLUTION_SCALE].kind == FIDC_ARG_NONE) return no_memory(f, norm);
+    fidc_node *by = fidc_node_create(f->graph, norm, conv, FID_OPID_fused_convolution, args, sizeof args / sizeof *args, 0);
+    if (!by) return no_memory(f, norm);
+    take_over(conv, norm, by);
+    return FID_OK;
+}
+
+static bool has_depthwise(const fidc_graph *graph) {
+    for (const fidc_node *node = graph->first; node; node = node->next)
+        if (fidc_is(node, FID_OPID_convolution) && node->args[8].kind == FIDC_ARG_INT && node->args[8].as.integer > 1) return true;
+    return false;
 }
 
 /* ---- 2. Convolutions ---- */
@@ -352,8 +400,9 @@ static fid_status fuse_graph(fuser *f, fidc_graph *graph) {
     for (fidc_node *node = graph->first; node; node = node->next)
         for (uint32_t i = 0; i < node->graph_count; i++) FID_TRY(fuse_graph(f, node->graphs[i]));
     f->graph = graph;
-    FID_TRY(walk(f, fold_norm));
+    if (has_depthwise(graph)) FID_TRY(walk(f, fold_norm));
     FID_TRY(walk(f, visit_image));
+    FID_TRY(walk(f, scale_convolution));
     FID_TRY(walk(f, fuse_epilogue));
     return fidc_fuse_separable(graph);
 }

@@ -194,7 +194,8 @@ static fidk_gemm gemm_of_group(const fidk_conv *conv, size_t group, patches *p) 
     size_t in = conv->in_channels / conv->groups, out = conv->out_channels / conv->groups;
     fidk_gemm gemm = {.tiles = conv->tiles, .threads = conv->threads, .m = conv->batch * product3(conv->window.out), .n = out,
                       .k = in * product3(conv->window.kernel), .c = conv->out + group * out, .c_stride = conv->out_channels,
-                      .bias = conv->bias ? conv->bias + group * out : NULL, .add = conv->add ? conv->add + group * out : NULL,
+                      .scale = conv->scale ? conv->scale + group * out : NULL, .bias = conv->bias ? conv->bias + group * out : NULL,
+                      .add = conv->add ? conv->add + group * out : NULL,
                       .add_stride = conv->out_channels, .activation = conv->activation};
     fidk_gemm_set_packed(&gemm, conv->weights + group * fidk_packed_floats(out, gemm.k));
     if (is_pointwise(conv)) {

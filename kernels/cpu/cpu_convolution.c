@@ -18,12 +18,19 @@ static bool is_channels_last_f32(const fid_tensor *tensor) {
     return !tensor || (fid_is_channels_last(tensor->dim_order, tensor->rank) && tensor->dtype == FID_FLOAT32);
 }
 
+/* The depthwise tile has no scale: nobody makes such a call, since scales of depthwise weights are folded into them. */
+static bool takes_scale(const fid_call *call) {
+    const fid_tensor *scale = fid_arg_tensor(call, FID_FUSED_CONVOLUTION_SCALE);
+    fid_convolution from;
+    return !scale || (fidk_plain_f32(scale) && fid_fused_convolution_of(call, &from) == FID_OK && !fid_convolution_is_depthwise(&from));
+}
+
 static fid_status fused_prepare(fid_call *call) {
     fid_activation activation;
     FID_TRY(fid_fused_activation_of(call, FID_FUSED_CONVOLUTION_ACTIVATION, &activation));
     bool takes = is_channels_last_f32(fid_arg_tensor(call, 0)) && is_channels_last_f32(fid_arg_tensor(call, FID_FUSED_CONVOLUTION_ADD)) &&
                  is_channels_last_f32(fid_out_tensor(call, 0)) && fidk_plain_f32(fid_arg_tensor(call, 1)) &&
-                 fidk_plain_f32(fid_arg_tensor(call, 2));
+                 fidk_plain_f32(fid_arg_tensor(call, 2)) && takes_scale(call);
     return takes ? FID_OK : FID_NOT_SUPPORTED;
 }
 
@@ -32,6 +39,7 @@ static fid_status fused_run(fid_call *call) {
     FID_TRY(fid_fused_convolution_of(call, &from));
     fidk_conv conv = {.tiles = fidk_tiles_for(call->cpu), .threads = call->threads, .input = from.input->data,
                       .weights = from.weight->data, .bias = fidk_floats(from.bias),
+                      .scale = fidk_floats(fid_arg_tensor(call, FID_FUSED_CONVOLUTION_SCALE)),
                       .add = fidk_floats(fid_arg_tensor(call, FID_FUSED_CONVOLUTION_ADD)), .out = fid_out_tensor(call, 0)->data};
     fidk_conv_set(&conv, &from);
     FID_TRY(fid_fused_activation_of(call, FID_FUSED_CONVOLUTION_ACTIVATION, &conv.activation));

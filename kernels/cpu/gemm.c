@@ -104,6 +104,7 @@ static void run_block(const fidk_gemm *g, fidk_matmul p, size_t rows, size_t n0,
         p.columns = smaller(n1 - n, wide ? t->wide_columns : t->product_columns);
         p.b = base.b + n / FIDK_PANEL * base.b_panel;
         p.c = base.c + n;
+        if (base.scale) p.scale = base.scale + n;
         if (base.bias) p.bias = base.bias + n;
         if (base.add) p.add = base.add + n;
         run_column(g, &p, rows, wide ? t->wide : t->product, wide ? t->wide_rows : t->product_rows);
@@ -127,7 +128,7 @@ static void run_rows(const gemm_plan *plan, float *copy, size_t row, size_t rows
         size_t k = fidk_part_begin(g->k, plan->depth_parts, i);
         fidk_matmul p = {.b = g->b + k * g->b_row, .b_row = g->b_row, .b_panel = g->b_panel,
                           .depth = fidk_part_begin(g->k, plan->depth_parts, i + 1) - k,
-                          .c = g->c + row * g->c_stride, .c_stride = g->c_stride, .bias = g->bias,
+                          .c = g->c + row * g->c_stride, .c_stride = g->c_stride, .scale = g->scale, .bias = g->bias,
                           .accumulate = i > 0, .finish = i + 1 == plan->depth_parts};
         p.add = g->add && p.finish ? g->add + row * g->add_stride : NULL;
         p.add_stride = g->add_stride;

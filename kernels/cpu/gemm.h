@@ -8,7 +8,7 @@
  * a to `out`, whose rows are out_stride floats apart. Called from several threads at once. */
 typedef void (*fidk_gather)(const void *self, size_t row, size_t rows, size_t k, size_t depth, float *out, size_t out_stride);
 
-/* c (m, n) = activation(a (m, k) * b (k, n) + bias (n) + add (m, n)). Each sum runs over k in order, in parts of at most
+/* c (m, n) = activation(a (m, k) * b (k, n) * scale (n) + bias (n) + add (m, n)). Each sum runs over k in order, in parts of at most
  * fidk_gemm_depth: the same for every instruction set with fused multiply-add and for every number of threads. */
 typedef struct fidk_gemm {
     const fidk_tiles *tiles;
@@ -22,6 +22,7 @@ typedef struct fidk_gemm {
     size_t b_row, b_panel; /* see fidk_matmul */
     float *c;
     size_t c_stride;
+    const float *scale; /* NULL: none */
     const float *bias; /* NULL: none */
     const float *add;  /* NULL: none; may be c, row for row */
     size_t add_stride;

@@ -14,12 +14,12 @@ VEC_INLINE vec product_load(const float *at, bool masked, vecm mask) {
     return masked ? vec_load_some(at, mask) : vec_load(at);
 }
 
-VEC_INLINE void product_finish(const fidk_matmul *p, vec *sum, int r, int v, bool masked, vecm mask, vec bias) {
+VEC_INLINE void product_finish(const fidk_matmul *p, vec *sum, int r, int v, bool masked, vecm mask, vec scale, vec bias) {
     size_t column = (size_t)v * VEC_LANES;
     float *c = p->c + (size_t)r * p->c_stride + column;
     if (p->accumulate) *sum = vec_add(*sum, product_load(c, masked, mask));
     if (p->finish) {
-        *sum = vec_add(*sum, bias);
+        *sum = p->scale ? vec_fma(*sum, scale, bias) : vec_add(*sum, bias);
         if (p->add) *sum = vec_add(*sum, product_load(p->add + (size_t)r * p->add_stride + column, masked, mask));
         *sum = vec_min(vec_set(p->high), vec_max(vec_set(p->low), *sum));
     }
@@ -55,9 +55,10 @@ VEC_INLINE void product_body(const fidk_matmul *p, const int rows, const int vec
         UNROLL_ALL for (int g = 0; g * ROW_GROUP < rows; g++) a[g]++;
     }
     UNROLL_ALL for (int v = 0; v < vectors; v++) {
-        vec bias = vec_set(0);
+        vec scale = vec_set(0), bias = vec_set(0);
+        if (p->finish && p->scale) scale = product_load(p->scale + (size_t)v * VEC_LANES, masked, mask[v]);
         if (p->finish && p->bias) bias = product_load(p->bias + (size_t)v * VEC_LANES, masked, mask[v]);
-        UNROLL_ALL for (int r = 0; r < rows; r++) product_finish(p, &sum[r][v], r, v, masked, mask[v], bias);
+        UNROLL_ALL for (int r = 0; r < rows; r++) product_finish(p, &sum[r][v], r, v, masked, mask[v], scale, bias);
     }
 }
 

@@ -23,12 +23,13 @@ typedef struct fidk_matmul {
     float *c;         /* (rows, columns), row stride c_stride */
     size_t c_stride;  /* floats */
     size_t columns;   /* 1 to the table's product_columns (or wide_columns) */
+    const float *scale; /* (columns), or NULL: multiplies the finished sum, before bias and add */
     const float *bias; /* (columns), or NULL */
     const float *add;  /* (rows, columns), row stride add_stride, or NULL; may be c */
     size_t add_stride;
     float low, high;   /* the result is clamped to these; -inf and inf leave it alone */
     bool accumulate;   /* c already holds the sum over an earlier part of k */
-    bool finish;       /* the last part of k: bias, add and clamp are due */
+    bool finish;       /* the last part of k: scale, bias, add and clamp are due */
 } fidk_matmul;
 
 typedef void (*fidk_matmul_tile)(const fidk_matmul *product);

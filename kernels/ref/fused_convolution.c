@@ -8,7 +8,7 @@ typedef struct work {
     int64_t group_in, group_out;
     double *input;  /* (batch, channels, points) in logical order */
     double *weight; /* packed */
-    double *bias;   /* (out_channels) */
+    double *scale, *bias; /* (out_channels) */
     double *result; /* (batch, out_channels, out points): first what is added */
 } work;
 
@@ -54,6 +54,7 @@ static fid_status run(fid_call *call) {
     w.group_out = w.conv.out_channels / w.conv.groups;
     FIDK_NEED(w.input = fidk_dense_load(call, w.conv.input));
     FIDK_NEED(w.weight = fidk_dense_load(call, w.conv.weight));
+    FIDK_NEED(w.scale = fidk_dense_load_or(call, fid_arg_tensor(call, FID_FUSED_CONVOLUTION_SCALE), (size_t)w.conv.out_channels, 1));
     FIDK_NEED(w.bias = fidk_dense_load_or(call, w.conv.bias, (size_t)w.conv.out_channels, 0));
     FIDK_NEED(w.result = fidk_dense_load_or(call, fid_arg_tensor(call, FID_FUSED_CONVOLUTION_ADD), fid_tensor_numel(out), 0));
     double *result = w.result;
@@ -61,7 +62,7 @@ static fid_status run(fid_call *call) {
         for (int64_t o = 0; o < w.conv.out_channels; o++) {
             int64_t at[3] = {0, 0, 0};
             do {
-                *result = fid_activation_apply(&activation, *result + w.bias[o] + sum_at(&w, n, o, at));
+                *result = fid_activation_apply(&activation, *result + w.bias[o] + w.scale[o] * sum_at(&w, n, o, at));
                 result++;
             } while (fidk_next_index(at, w.conv.window.out, 3));
         }
