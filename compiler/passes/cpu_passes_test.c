@@ -119,11 +119,13 @@ static void norm_padding_and_clamp_go_into_a_convolution(void **state) {
                              "  %n: f32[1, 2, 3, 4], %a: f32[0], %c: f32[0] = aten._native_batch_norm_legit_no_training(%y, %g, None, %m, %v, 0.1, 1.0)\n"
                              "  %z: f32[1, 2, 3, 4] = aten.hardtanh(%n, 0.0, 6.0)\n"
                              "  return %z\n}\n", fidc_fuse);
-    holds(text, "None, 2, [1, 1], [1, 1], [1, 0, 0, 2], [1, 1], 1, \"clamp\", 0.0, 6.0)");
+    holds(text, "None, 2, [1, 1], [1, 1], [1, 0, 0, 2], [1, 1], 1, \"clamp\", 0.0, 6.0, %w.packed0.scale");
     lacks(text, "aten.");
     /* Scales 2 / sqrt(4) and 4 / sqrt(16), shifts by -mean * scale. */
     const fidc_node *node = program->methods[0]->first;
     const float *weight = fidc_value_of(&node->args[1])->constant->data, *bias = fidc_value_of(&node->args[2])->constant->data;
+    const float *scale = fidc_value_of(&node->args[13])->constant->data;
+    assert_true(scale[0] == 1.0f && scale[1] == 1.0f);
     assert_true(weight[0] == 1.0f && weight[1] == 2.0f && weight[2] == 0.0f);
     assert_true(bias[0] == -1.0f && bias[1] == -1.0f);
 }

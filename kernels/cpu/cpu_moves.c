@@ -105,8 +105,14 @@ KERNEL(repeat, prepare_repeat, run_repeat)
 /* ---- roll(self, shifts, dims): two pieces a dimension ---- */
 
 static fid_status prepare_roll(fid_call *call) {
-    size_t count;
-    fid_arg_ints(call, 2, &count);
+    size_t count, rank = fid_arg_tensor(call, 0)->rank, dim;
+    const int64_t *dims = fid_arg_ints(call, 2, &count);
+    uint32_t seen = 0; /* a dimension that is named twice is for the reference kernel */
+    for (size_t i = 0; i < count; i++) {
+        FID_TRY(fid_wrap_dim(call, dims[i], rank, &dim));
+        if (seen >> dim & 1) return FID_NOT_SUPPORTED;
+        seen |= 1u << dim;
+    }
     return count >= 1 && count <= 4 ? FID_OK : FID_NOT_SUPPORTED;
 }
 

@@ -38,11 +38,11 @@ static fid_status convolve(const fid_call *call, const part *p) {
     extern const fid_kernel fid_ref_fused_convolution;
     fid_value own[] = {optional(p->in), optional(p->weight), optional(p->bias), optional(p->add), fid_int_value(p->out_channels),
                        p->geometry[0], p->geometry[1], p->geometry[2], p->geometry[3], fid_int_value(p->groups),
-                       *p->activation[0], *p->activation[1], *p->activation[2], optional(p->out)};
-    fid_value *args[14];
+                       *p->activation[0], *p->activation[1], *p->activation[2], fid_none_value(), optional(p->out)};
+    fid_value *args[sizeof own / sizeof *own];
     fid_call inner = *call;
-    for (size_t i = 0; i < 14; i++) args[i] = &own[i];
-    inner.args = args, inner.arg_count = 14, inner.output_index = 13;
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) args[i] = &own[i];
+    inner.args = args, inner.arg_count = sizeof own / sizeof *own, inner.output_index = inner.arg_count - 1;
     return fid_ref_fused_convolution.run(&inner);
 }
 
