@@ -1,6 +1,6 @@
 /* The whole compiler, from top to bottom: read this first.
  *
- *   archive -> functionalize -> decompose -> fold -> share -> [fuse -> layout -> pack] -> check -> plan -> emit
+ *   archive -> functionalize -> decompose -> fold -> share -> [widen -> fuse -> layout -> pack] -> check -> plan -> emit
  *
  * The verifier runs after every stage, so a fault is found where it was made. */
 #include "compiler/pipeline.h"
@@ -29,6 +29,7 @@ typedef struct compilation {
 static fid_status run_functionalize(fidc_program *program, fidc_target target) { (void)target; return fidc_functionalize(program); }
 static fid_status run_fold(fidc_program *program, fidc_target target) { (void)target; return fidc_fold(program); }
 static fid_status run_share(fidc_program *program, fidc_target target) { (void)target; return fidc_share(program); }
+static fid_status run_widen(fidc_program *program, fidc_target target) { (void)target; return fidc_widen(program); }
 static fid_status run_fuse(fidc_program *program, fidc_target target) { (void)target; return fidc_fuse(program); }
 static fid_status run_layout(fidc_program *program, fidc_target target) { (void)target; return fidc_layout(program); }
 static fid_status run_pack(fidc_program *program, fidc_target target) { (void)target; return fidc_pack(program); }
@@ -44,6 +45,7 @@ static const stage stages[] = {
     {"decompose", fidc_decompose, false},        /* every operator that is left has a kernel for the target */
     {"fold", run_fold, false},                   /* what depends on constants only is a constant */
     {"share", run_share, false},                 /* one node for equal work: masks of every layer, repeated views */
+    {"widen", run_widen, true},                  /* 16-bit floats compute in float32; needs what folding leaves */
     {"fuse", run_fuse, true},                    /* norms, biases and activations into fid:: operators */
     {"layout", run_layout, true},                /* channels-last where convolutions are; needs the fid:: operators */
     {"pack", run_pack, true},                    /* weights as kernels read them; needs final operators and layouts */

@@ -198,6 +198,30 @@ static void large_separable_convolutions_become_one(void **state) {
                 "\"none\", 0.0, 0.0, %p.packed4, None, %x, 4, \"none\", 0.0, 0.0)");
 }
 
+static void half_floats_compute_in_float32_and_round_once(void **state) {
+    (void)state;
+    const char *text = AFTER("method forward(%x: f16[2, 8]) {\n"
+                             "  const %w: f16[3, 8] = \"w\"\n  const %b: f16[3] = \"b\"\n"
+                             "  %y: f16[2, 3] = aten.linear(%x, %w, %b)\n"
+                             "  %v: f16[3, 2] = aten.permute_copy(%y, [1, 0])\n"
+                             "  %z: f16[3, 2] = aten.gelu(%v, \"none\")\n"
+                             "  return %z\n}\n", fidc_widen, fidc_fuse, fidc_pack);
+    holds(text, ": f32[2, 8] = aten._to_copy(%x, f32");
+    holds(text, "packed");
+    holds(text, ": f32[3, 2] = aten.permute_copy("); /* what moves between stays in float32 */
+    holds(text, ": f32[3, 2] = aten.gelu(");
+    holds(text, "f16[3, 2] = aten._to_copy("); /* the one rounding */
+    assert_null(strstr(strstr(text, "f16[3, 2] = aten._to_copy(") + 1, "f16[3, 2] = aten._to_copy("));
+}
+
+static void what_has_no_float32_kernel_stays_half(void **state) {
+    (void)state;
+    holds(AFTER("method forward(%x: bf16[2, 8]) {\n"
+                "  %y: bf16[2, 8] = aten.digamma(%x)\n"
+                "  %z: bf16[8, 2] = aten.permute_copy(%y, [1, 0])\n"
+                "  return %z\n}\n", fidc_widen), "%z: bf16[8, 2] = aten.permute_copy(%y");
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, end)
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -213,6 +237,8 @@ int main(void) {
         TEST(other_readers_keep_a_permutation_as_it_is),
         TEST(pools_lose_places_that_nobody_reads),
         TEST(large_separable_convolutions_become_one),
+        TEST(half_floats_compute_in_float32_and_round_once),
+        TEST(what_has_no_float32_kernel_stays_half),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,9 +43,9 @@ static void take_over(fidc_node *producer, fidc_node *consumer, fidc_node *by) {
 
 /* ---- 1. Batch norm ---- */
 
-static const float *constant_floats(const fidc_arg *arg, int64_t count) {
+static const float *constant_floats(fuser *f, const fidc_arg *arg, int64_t count) {
     const fidc_value *value = fidc_value_of(arg);
-    return fidc_is_packable(value) && value->rank == 1 && fidc_size(value, 0) == count ? value->constant->data : NULL;
+    return fidc_is_packable(value) && value->rank == 1 && fidc_size(value, 0) == count ? fidc_floats(f->program, value) : NULL;
 }
 
 /* A convolution whose weight and bias may be changed: constant, and small enough in groups to know each output channel's part. */
@@ -69,29 +69,32 @@ static double factor_of(const channel_scale *s, int64_t c) {
 static bool scale_channels(fuser *f, const fidc_node *node, const channel_scale *s, fidc_value **out_weight, fidc_value **out_bias) {
     const fidc_value *weight = fidc_value_of(&node->args[1]), *bias = fidc_value_of(&node->args[2]);
     int64_t sizes[5], channels = fidc_size(weight, 0);
-    size_t bytes = weight->constant->bytes, row = channels ? bytes / sizeof(float) / (size_t)channels : 0;
+    const float *weights = fidc_floats(f->program, weight), *biases = bias ? fidc_floats(f->program, bias) : NULL;
+    size_t row = 1;
+    for (size_t i = 1; i < weight->rank; i++) row *= (size_t)fidc_size(weight, i);
+    size_t bytes = (size_t)channels * row * sizeof(float);
     float *scaled = fid_arena_allocate(&f->program->arena, bytes, FID_ALLOCATION_ALIGNMENT);
     float *shifted = fid_arena_allocate(&f->program->arena, (size_t)channels * sizeof *shifted, FID_ALLOCATION_ALIGNMENT);
-    if (!scaled || !shifted) return false;
+    if (!scaled || !shifted || !weights || (bias && !biases)) return false;
     for (size_t i = 0; i < weight->rank; i++) sizes[i] = fidc_size(weight, i);
     for (int64_t c = 0; c < channels; c++) {
-        double factor = factor_of(s, c), before = bias ? (double)((const float *)bias->constant->data)[c] : 0;
-        const float *from = (const float *)weight->constant->data + (size_t)c * row;
+        double factor = factor_of(s, c), before = biases ? (double)biases[c] : 0;
+        const float *from = weights + (size_t)c * row;
         for (size_t i = 0; i < row; i++) scaled[(size_t)c * row + i] = (float)(from[i] * factor);
         shifted[c] = (float)((before - (double)s->mean[c]) * factor + (s->bias ? (double)s->bias[c] : 0));
     }
-    const char *name = fidc_text_format(f->program, "%s.scaled%u", weight->constant->name, f->graph->name_counter++);
+    const char *name = fidc_text_format(f->program, "%s.scaled%u", fidc_constant_behind(weight)->constant->name, f->graph->name_counter++);
     *out_weight = name ? fidc_value_constant(f->graph, name, FID_FLOAT32, sizes, weight->rank, scaled, bytes) : NULL;
-    name = fidc_text_format(f->program, "%s.shift%u", weight->constant->name, f->graph->name_counter++);
+    name = fidc_text_format(f->program, "%s.shift%u", fidc_constant_behind(weight)->constant->name, f->graph->name_counter++);
     *out_bias = name ? fidc_value_constant(f->graph, name, FID_FLOAT32, &channels, 1, shifted, (size_t)channels * sizeof *shifted) : NULL;
     return *out_weight && *out_bias;
 }
 
 /* A batch norm with constants, and its scale of `channels`; false if it is another node or reads what only running tells. */
-static bool scale_of(const fidc_node *norm, int64_t channels, channel_scale *out) {
+static bool scale_of(fuser *f, const fidc_node *norm, int64_t channels, channel_scale *out) {
     if (!fidc_is(norm, FID_OPID__native_batch_norm_legit_no_training) || norm->outputs[1]->uses || norm->outputs[2]->uses) return false;
-    *out = (channel_scale){constant_floats(&norm->args[1], channels), constant_floats(&norm->args[2], channels),
-                           constant_floats(&norm->args[3], channels), constant_floats(&norm->args[4], channels), 0};
+    *out = (channel_scale){constant_floats(f, &norm->args[1], channels), constant_floats(f, &norm->args[2], channels),
+                           constant_floats(f, &norm->args[3], channels), constant_floats(f, &norm->args[4], channels), 0};
     if (norm->args[6].kind != FIDC_ARG_DOUBLE) return false;
     out->eps = norm->args[6].as.number;
     return out->mean && out->variance && (out->weight || norm->args[1].kind == FIDC_ARG_NONE) && (out->bias || norm->args[2].kind == FIDC_ARG_NONE);
@@ -101,7 +104,7 @@ static bool scale_of(const fidc_node *norm, int64_t channels, channel_scale *out
 static fid_status fold_norm(fuser *f, fidc_node *norm) {
     fidc_node *conv = norm->arg_count ? sole_producer(fidc_value_of(&norm->args[0])) : NULL;
     channel_scale s;
-    if (!conv || !is_foldable(conv) || !scale_of(norm, fidc_size(fidc_value_of(&conv->args[1]), 0), &s)) return FID_OK;
+    if (!conv || !is_foldable(conv) || !scale_of(f, norm, fidc_size(fidc_value_of(&conv->args[1]), 0), &s)) return FID_OK;
     fidc_arg args[9];
     fidc_value *weight, *bias;
     memcpy(args, conv->args, sizeof args);
@@ -125,12 +128,13 @@ static fid_status scale_convolution(fuser *f, fidc_node *norm) {
     int64_t channels = conv->args[4].as.integer;
     const fidc_value *bias = fidc_value_of(&conv->args[2]);
     channel_scale s;
-    if (!scale_of(norm, channels, &s) || (bias && !fidc_is_packable(bias))) return FID_OK;
+    if (!scale_of(f, norm, channels, &s) || (bias && !fidc_is_packable(bias))) return FID_OK;
     float *factor = fid_arena_allocate(&f->program->arena, (size_t)channels * sizeof *factor, FID_ALLOCATION_ALIGNMENT);
     float *shift = fid_arena_allocate(&f->program->arena, (size_t)channels * sizeof *shift, FID_ALLOCATION_ALIGNMENT);
-    if (!factor || !shift) return no_memory(f, norm);
+    const float *biases = bias ? fidc_floats(f->program, bias) : NULL;
+    if (!factor || !shift || (bias && !biases)) return no_memory(f, norm);
     for (int64_t c = 0; c < channels; c++) {
-        double by = factor_of(&s, c), before = bias ? (double)((const float *)bias->constant->data)[c] : 0;
+        double by = factor_of(&s, c), before = biases ? (double)biases[c] : 0;
         factor[c] = (float)by;
         shift[c] = (float)((before - (double)s.mean[c]) * by + (s.bias ? (double)s.bias[c] : 0));
     }
@@ -214,8 +218,8 @@ static const fidc_value *shrunk_weight(fuser *f, const fidc_value *weight, const
     if (same) return weight;
     for (size_t i = 0; i < 5; i++) count *= (size_t)(to[i] - from[i]);
     float *data = fid_arena_allocate(&f->program->arena, count * sizeof *data, FID_ALLOCATION_ALIGNMENT), *out = data;
-    const float *all = weight->constant->data;
-    if (!data) return NULL;
+    const float *all = fidc_floats(f->program, weight);
+    if (!data || !all) return NULL;
     for (int64_t i = from[0]; i < to[0]; i++)
         for (int64_t j = from[1]; j < to[1]; j++)
             for (int64_t k = from[2]; k < to[2]; k++)
@@ -223,7 +227,7 @@ static const fidc_value *shrunk_weight(fuser *f, const fidc_value *weight, const
                     for (int64_t m = from[4]; m < to[4]; m++)
                         *out++ = all[(((i * sizes[1] + j) * sizes[2] + k) * sizes[3] + l) * sizes[4] + m];
     for (size_t i = 0; i < 5; i++) sizes[i] = to[i] - from[i];
-    const char *name = fidc_text_format(f->program, "%s.middle%u", weight->constant->name, f->graph->name_counter++);
+    const char *name = fidc_text_format(f->program, "%s.middle%u", fidc_constant_behind(weight)->constant->name, f->graph->name_counter++);
     return name ? fidc_value_constant(f->graph, name, FID_FLOAT32, sizes + lead, weight->rank, data, count * sizeof *data) : NULL;
 }
 

@@ -5,7 +5,7 @@
 
 #define LARGE (512 * 1024)
 
-enum { SELF, WEIGHT, BIAS, ADD, OUT_CHANNELS, KERNEL, STRIDE, PADDING, DILATION, GROUPS, ACTIVATION }; /* of fid::convolution */
+enum { SELF, WEIGHT, BIAS, ADD, OUT_CHANNELS, KERNEL, STRIDE, PADDING, DILATION, GROUPS, ACTIVATION, SCALE = 13 }; /* of fid::convolution */
 
 static bool all_are(const fidc_arg *list, int64_t number) {
     for (uint32_t i = 0; i < list->as.list.count; i++)
@@ -14,12 +14,13 @@ static bool all_are(const fidc_arg *list, int64_t number) {
 }
 
 static bool is_pointwise(const fidc_node *node) {
-    return fidc_is(node, FID_OPID_fused_convolution) && node->outputs[0]->rank == 4 && all_are(&node->args[KERNEL], 1) &&
+    return fidc_is(node, FID_OPID_fused_convolution) && node->outputs[0]->rank == 4 && node->args[SCALE].kind == FIDC_ARG_NONE && all_are(&node->args[KERNEL], 1) &&
            all_are(&node->args[STRIDE], 1) && all_are(&node->args[PADDING], 0) && node->args[GROUPS].as.integer == 1;
 }
 
 static bool is_depthwise(const fidc_node *node) {
-    if (!fidc_is(node, FID_OPID_fused_convolution) || node->outputs[0]->rank != 4 || node->args[ADD].kind != FIDC_ARG_NONE) return false;
+    if (!fidc_is(node, FID_OPID_fused_convolution) || node->outputs[0]->rank != 4) return false;
+    if (node->args[ADD].kind != FIDC_ARG_NONE || node->args[SCALE].kind != FIDC_ARG_NONE) return false;
     int64_t groups = node->args[GROUPS].as.integer;
     return groups > 1 && groups == node->args[OUT_CHANNELS].as.integer && groups == fidc_size(fidc_value_of(&node->args[SELF]), 1);
 }

@@ -3,6 +3,7 @@
  * Fusion already packs the weights of what it fuses; this pass takes the products that are left. */
 #include "compiler/passes/pack.h"
 
+#include "base/half.h"
 #include "kernels/cpu/conv.h"
 #include "kernels/cpu/pack_weights.h"
 
@@ -17,9 +18,31 @@ struct fidc_packed {
     fidc_value *value;
 };
 
-bool fidc_is_packable(const fidc_value *value) {
-    return value && value->type == FIDC_TENSOR && value->dtype == FID_FLOAT32 && fidc_is_constant(value) && value->constant->data &&
-           fidc_sizes_static(value);
+/* ---- Constants ---- */
+
+static bool is_half(const fidc_value *value) { return value->dtype == FID_FLOAT16 || value->dtype == FID_BFLOAT16; }
+
+static bool has_data(const fidc_value *value) { return fidc_is_constant(value) && value->constant->data; }
+
+const fidc_value *fidc_constant_behind(const fidc_value *value) {
+    if (!value || value->type != FIDC_TENSOR || value->dtype != FID_FLOAT32) return NULL;
+    if (has_data(value)) return value;
+    if (value->origin != FIDC_FROM_NODE || !fidc_is(value->producer, FID_OPID__to_copy)) return NULL;
+    const fidc_value *from = fidc_value_of(&value->producer->args[0]);
+    return from && has_data(from) && is_half(from) ? from : NULL;
+}
+
+bool fidc_is_packable(const fidc_value *value) { return fidc_constant_behind(value) && fidc_sizes_static(value); }
+
+const float *fidc_floats(fidc_program *program, const fidc_value *value) {
+    const fidc_value *behind = fidc_constant_behind(value);
+    if (behind == value) return value->constant->data;
+    size_t count = behind->constant->bytes / sizeof(uint16_t);
+    const uint16_t *half = behind->constant->data;
+    float *floats = fid_arena_allocate(&program->arena, count * sizeof *floats, FID_ALLOCATION_ALIGNMENT);
+    for (size_t i = 0; floats && i < count; i++)
+        floats[i] = behind->dtype == FID_FLOAT16 ? fid_float_from_f16(half[i]) : fid_float_from_bf16(half[i]);
+    return floats;
 }
 
 /* ---- Packing ---- */
@@ -35,9 +58,10 @@ static bool pack_matrix(fidc_program *program, const fidc_value *weight, fidc_pa
     int64_t n = fidc_size(weight, rows ? 0 : 1), k = fidc_size(weight, rows ? 1 : 0);
     p->sizes[0] = fid_panels(n), p->sizes[1] = k, p->sizes[2] = FID_PANEL;
     float *data = allocate_packed(program, p);
-    if (!data) return false;
-    if (rows) fidk_pack_rows(weight->constant->data, (size_t)k, (size_t)n, (size_t)k, data);
-    else fidk_pack_columns(weight->constant->data, (size_t)n, (size_t)n, (size_t)k, data);
+    const float *floats = fidc_floats(program, weight);
+    if (!data || !floats) return false;
+    if (rows) fidk_pack_rows(floats, (size_t)k, (size_t)n, (size_t)k, data);
+    else fidk_pack_columns(floats, (size_t)n, (size_t)n, (size_t)k, data);
     p->data = data;
     return true;
 }
@@ -47,7 +71,8 @@ static bool pack_convolution(fidc_program *program, const fidc_value *weight, fi
     uint8_t order[5] = {0, 1, 2, 3, 4};
     for (size_t i = 0; i < weight->rank; i++) sizes[i] = fidc_size(weight, i);
     fid_strides_of(sizes, order, weight->rank, strides);
-    fid_tensor plain = {.data = (void *)(uintptr_t)weight->constant->data, .sizes = sizes, .strides = strides, .dim_order = order,
+    const float *floats = fidc_floats(program, weight);
+    fid_tensor plain = {.data = (void *)(uintptr_t)floats, .sizes = sizes, .strides = strides, .dim_order = order,
                         .rank = weight->rank, .dtype = FID_FLOAT32};
     fid_convolution conv = {.weight = &plain, .groups = p->groups, .out_channels = sizes[0], .in_channels = sizes[1] * p->groups};
     for (size_t d = 0; d < 3; d++) conv.window.kernel[d] = d + weight->rank < 5 ? 1 : sizes[d + weight->rank - 3];
@@ -57,28 +82,29 @@ static bool pack_convolution(fidc_program *program, const fidc_value *weight, fi
     p->sizes[1] = depthwise ? taps : taps * sizes[1];
     p->sizes[2] = FID_PANEL;
     float *data = allocate_packed(program, p);
-    if (!data) return false;
+    if (!data || !floats) return false;
     fidk_conv_pack(&conv, data);
     p->data = data;
     return true;
 }
 
 static fidc_value *value_of(const fidc_packed *p, fidc_graph *graph, const fidc_value *weight) {
-    const char *name = fidc_text_format(graph->program, "%s.packed%u", weight->constant->name, graph->name_counter++);
+    const char *name = fidc_text_format(graph->program, "%s.packed%u", fidc_constant_behind(weight)->constant->name, graph->name_counter++);
     size_t bytes = (size_t)(p->sizes[0] * p->sizes[1] * p->sizes[2]) * sizeof(float);
     return name ? fidc_value_constant(graph, name, FID_FLOAT32, p->sizes, 3, p->data, bytes) : NULL;
 }
 
 fidc_value *fidc_packer_get(fidc_packer *packer, fidc_graph *graph, const fidc_value *weight, fidc_packing packing, int64_t groups) {
     const fidc_packed *same = NULL;
+    const void *source = fidc_constant_behind(weight)->constant->data;
     for (fidc_packed *p = packer->first; p; p = p->next) {
-        if (p->source != weight->constant->data || p->packing != packing || p->groups != groups) continue;
+        if (p->source != source || p->packing != packing || p->groups != groups) continue;
         if (p->graph == graph) return p->value;
         same = p;
     }
     fidc_packed *p = fidc_allocate(packer->program, sizeof *p);
     if (!p) return NULL;
-    *p = (fidc_packed){.source = weight->constant->data, .packing = packing, .groups = groups, .graph = graph};
+    *p = (fidc_packed){.source = source, .packing = packing, .groups = groups, .graph = graph};
     if (same) memcpy(p->sizes, same->sizes, sizeof p->sizes), p->data = same->data;
     else if (!(packing == FIDC_PACK_CONVOLUTION ? pack_convolution(packer->program, weight, p) : pack_matrix(packer->program, weight, p)))
         return NULL;
@@ -118,6 +144,22 @@ fidc_node *fidc_linear_create(fidc_packer *packer, fidc_node *before, fidc_node 
     return fidc_node_create(before->graph, before, like, FID_OPID_fused_linear, args, 8, 0);
 }
 
+/* What is still a cast of a constant becomes a constant: biases, parameters of norms. */
+static fid_status settle_cast(fidc_program *program, fidc_node *node) {
+    fidc_value *out = node->outputs[0];
+    int64_t sizes[FID_MAX_RANK];
+    if (!fidc_is(node, FID_OPID__to_copy) || !out->uses || !fidc_is_packable(out)) return FID_OK;
+    const float *floats = fidc_floats(program, out);
+    size_t bytes = fidc_constant_behind(out)->constant->bytes / sizeof(uint16_t) * sizeof(float);
+    const char *name = fidc_text_format(program, "%s.wide%u", fidc_constant_behind(out)->constant->name, node->graph->name_counter++);
+    for (size_t i = 0; i < out->rank; i++) sizes[i] = fidc_size(out, i);
+    fidc_value *constant = floats && name ? fidc_value_constant(node->graph, name, FID_FLOAT32, sizes, out->rank, floats, bytes) : NULL;
+    if (!constant) return fid_fail(program->sink, FID_OUT_OF_MEMORY, "no memory for a constant in float32");
+    fidc_value_replace(out, constant);
+    fidc_node_remove(node);
+    return FID_OK;
+}
+
 static fid_status pack_graph(fidc_packer *packer, fidc_graph *graph) {
     static const fidc_arg none[] = {{.kind = FIDC_ARG_STRING, .as.text = "none"}, {.kind = FIDC_ARG_DOUBLE}, {.kind = FIDC_ARG_DOUBLE}};
     for (fidc_node *node = graph->first, *next; node; node = next) {
@@ -128,6 +170,11 @@ static fid_status pack_graph(fidc_packer *packer, fidc_graph *graph) {
         fidc_node *packed = fidc_linear_create(packer, node, node, &parts, NULL, none);
         if (!packed) return fid_fail(packer->program->sink, FID_OUT_OF_MEMORY, "cannot pack the weight of %s", fidc_where(node));
         fidc_node_replace(node, packed);
+    }
+    fidc_graph_clean(graph);
+    for (fidc_node *node = graph->first, *next; node; node = next) {
+        next = node->next;
+        FID_TRY(settle_cast(packer->program, node));
     }
     return FID_OK;
 }

@@ -20,8 +20,13 @@ typedef struct fidc_packer {
 /* The packed constant of a weight, in `graph`; groups matter for convolutions only. NULL when memory is short. */
 fidc_value *fidc_packer_get(fidc_packer *packer, fidc_graph *graph, const fidc_value *weight, fidc_packing packing, int64_t groups);
 
-/* True for a constant of float32 with known data: what can be packed. */
+/* The constant that a float32 value is, or is a cast of (16-bit weights are widened where they are read); NULL if it is neither, or
+ * may change. */
+const fidc_value *fidc_constant_behind(const fidc_value *value);
+/* True for such a value with static sizes and known data: what can be packed. */
 bool fidc_is_packable(const fidc_value *value);
+/* Its elements in float32; NULL when memory is short. */
+const float *fidc_floats(fidc_program *program, const fidc_value *value);
 
 /* A linear layer with constant weight, in any of its spellings. */
 typedef struct fidc_linear_parts {

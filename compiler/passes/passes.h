@@ -26,6 +26,9 @@ fid_status fidc_fold(fidc_program *program);
 /* Removes nodes that compute what another already did with the same arguments. (passes/cse.c) */
 fid_status fidc_share(fidc_program *program);
 
+/* cpu target: float16 and bfloat16 compute in float32 where that has the fast kernels; rounds at the end of a chain. (passes/widen.c) */
+fid_status fidc_widen(fidc_program *program);
+
 /* cpu target: batch norm into convolution, bias and activation into convolution and linear, chains into fid:: operators. (passes/fuse.c) */
 fid_status fidc_fuse(fidc_program *program);
 
