@@ -206,7 +206,7 @@ static void half_floats_compute_in_float32_and_round_once(void **state) {
                              "  %v: f16[3, 2] = aten.permute_copy(%y, [1, 0])\n"
                              "  %z: f16[3, 2] = aten.gelu(%v, \"none\")\n"
                              "  return %z\n}\n", fidc_widen, fidc_fuse, fidc_pack);
-    holds(text, ": f32[2, 8] = aten._to_copy(%x, f32");
+    holds(text, ": f32[2, 8] = aten._to_copy(%x, dtype.f32");
     holds(text, "packed");
     holds(text, ": f32[3, 2] = aten.permute_copy("); /* what moves between stays in float32 */
     holds(text, ": f32[3, 2] = aten.gelu(");

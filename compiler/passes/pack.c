@@ -12,7 +12,8 @@ struct fidc_packed {
     const void *source; /* data of the plain weight */
     fidc_packing packing;
     int64_t groups;
-    const float *data;
+    const void *data;
+    fid_dtype dtype;
     int64_t sizes[3];
     const fidc_graph *graph; /* where `value` is */
     fidc_value *value;
@@ -47,16 +48,29 @@ const float *fidc_floats(fidc_program *program, const fidc_value *value) {
 
 /* ---- Packing ---- */
 
-static float *allocate_packed(fidc_program *program, fidc_packed *p) {
+static void *allocate_packed(fidc_program *program, fidc_packed *p) {
     size_t count;
     if (!fid_mul_sizes(p->sizes, 3, &count) || count > SIZE_MAX / sizeof(float)) return NULL;
-    return fid_arena_allocate(&program->arena, count * sizeof(float), FID_ALLOCATION_ALIGNMENT);
+    return fid_arena_allocate(&program->arena, count * fid_dtype_size(p->dtype), FID_ALLOCATION_ALIGNMENT);
+}
+
+/* 16-bit weights of linear layers stay 16 bits wide. */
+static bool pack_half_matrix(fidc_program *program, const fidc_value *weight, fidc_packed *p, size_t n, size_t k) {
+    const fidc_value *behind = fidc_constant_behind(weight);
+    p->dtype = (fid_dtype)behind->dtype;
+    uint16_t *data = allocate_packed(program, p);
+    if (!data) return false;
+    if (p->packing == FIDC_PACK_ROWS) fidk_pack_half_rows(behind->constant->data, k, n, k, data);
+    else fidk_pack_half_columns(behind->constant->data, n, n, k, data);
+    p->data = data;
+    return true;
 }
 
 static bool pack_matrix(fidc_program *program, const fidc_value *weight, fidc_packed *p) {
     bool rows = p->packing == FIDC_PACK_ROWS;
     int64_t n = fidc_size(weight, rows ? 0 : 1), k = fidc_size(weight, rows ? 1 : 0);
     p->sizes[0] = fid_panels(n), p->sizes[1] = k, p->sizes[2] = FID_PANEL;
+    if (is_half(fidc_constant_behind(weight))) return pack_half_matrix(program, weight, p, (size_t)n, (size_t)k);
     float *data = allocate_packed(program, p);
     const float *floats = fidc_floats(program, weight);
     if (!data || !floats) return false;
@@ -90,8 +104,8 @@ static bool pack_convolution(fidc_program *program, const fidc_value *weight, fi
 
 static fidc_value *value_of(const fidc_packed *p, fidc_graph *graph, const fidc_value *weight) {
     const char *name = fidc_text_format(graph->program, "%s.packed%u", fidc_constant_behind(weight)->constant->name, graph->name_counter++);
-    size_t bytes = (size_t)(p->sizes[0] * p->sizes[1] * p->sizes[2]) * sizeof(float);
-    return name ? fidc_value_constant(graph, name, FID_FLOAT32, p->sizes, 3, p->data, bytes) : NULL;
+    size_t bytes = (size_t)(p->sizes[0] * p->sizes[1] * p->sizes[2]) * fid_dtype_size(p->dtype);
+    return name ? fidc_value_constant(graph, name, p->dtype, p->sizes, 3, p->data, bytes) : NULL;
 }
 
 fidc_value *fidc_packer_get(fidc_packer *packer, fidc_graph *graph, const fidc_value *weight, fidc_packing packing, int64_t groups) {
@@ -104,8 +118,8 @@ fidc_value *fidc_packer_get(fidc_packer *packer, fidc_graph *graph, const fidc_v
     }
     fidc_packed *p = fidc_allocate(packer->program, sizeof *p);
     if (!p) return NULL;
-    *p = (fidc_packed){.source = source, .packing = packing, .groups = groups, .graph = graph};
-    if (same) memcpy(p->sizes, same->sizes, sizeof p->sizes), p->data = same->data;
+    *p = (fidc_packed){.source = source, .packing = packing, .groups = groups, .graph = graph, .dtype = FID_FLOAT32};
+    if (same) memcpy(p->sizes, same->sizes, sizeof p->sizes), p->data = same->data, p->dtype = same->dtype;
     else if (!(packing == FIDC_PACK_CONVOLUTION ? pack_convolution(packer->program, weight, p) : pack_matrix(packer->program, weight, p)))
         return NULL;
     p->value = value_of(p, graph, weight);

@@ -90,9 +90,10 @@ static fid_status run_job(fid_call *call, linear_job *job) {
 static fid_status fused_linear_prepare(fid_call *call) {
     fid_activation activation;
     FID_TRY(fid_fused_activation_of(call, 5, &activation));
-    for (uint32_t i = 0; i < 4; i++)
-        if (!fidk_plain_f32(fid_arg_tensor(call, i))) return FID_NOT_SUPPORTED;
-    return fidk_plain_f32(fid_out_tensor(call, 0)) ? FID_OK : FID_NOT_SUPPORTED;
+    const uint8_t dtype = fid_arg_tensor(call, 1)->dtype; /* 16-bit weights are widened a panel at a time */
+    bool takes = dtype == FID_FLOAT32 || dtype == FID_FLOAT16 || dtype == FID_BFLOAT16;
+    for (uint32_t i = 0; i < 4; i++) takes = takes && (i == 1 || fidk_plain_f32(fid_arg_tensor(call, i)));
+    return takes && fidk_plain_f32(fid_out_tensor(call, 0)) ? FID_OK : FID_NOT_SUPPORTED;
 }
 
 static fid_status fused_linear_run(fid_call *call) {
@@ -102,7 +103,7 @@ static fid_status fused_linear_run(fid_call *call) {
                       .n = n, .k = k, .a = self->data, .a_stride = k, .c = out->data, .c_stride = n, .add_stride = n,
                       .bias = fidk_floats(fid_arg_tensor(call, 2)), .add = fidk_floats(fid_arg_tensor(call, 3))};
     FID_TRY(fid_fused_activation_of(call, 5, &gemm.activation));
-    fidk_gemm_set_packed(&gemm, fid_arg_tensor(call, 1)->data);
+    fidk_gemm_set_packed_tensor(&gemm, fid_arg_tensor(call, 1));
     return run_gemm(call, &gemm);
 }
 

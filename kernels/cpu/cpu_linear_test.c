@@ -1,6 +1,7 @@
 /* Fast matrix products against their references. */
 #include "kernels/cpu/kernel_testing.h"
 
+#include "base/half.h"
 #include "kernels/cpu/pack_weights.h"
 
 static const struct {
@@ -42,6 +43,29 @@ static void fused_linear_matches(void **state) {
     }
 }
 
+/* The packed weight rounded to 16 bits. */
+static fid_value *half_packed(fid_value *weight, fid_dtype dtype) {
+    const fid_tensor *wide = packed(weight)->as.tensor;
+    fid_tensor *half = testing_tensor(dtype, 3, wide->sizes, ROW_MAJOR);
+    for (size_t i = 0; i < fid_tensor_numel(wide); i++) {
+        float x = ((const float *)wide->data)[i];
+        ((uint16_t *)half->data)[i] = dtype == FID_FLOAT16 ? fid_f16_from_float(x) : fid_bf16_from_float(x);
+    }
+    return testing_value(fid_tensor_value(half));
+}
+
+static void linear_takes_half_weights(void **state) {
+    (void)state;
+    for (size_t i = 0; i < SHAPES; i++) {
+        for (int b = 0; b < 2; b++) {
+            const int64_t m = shapes[i].m, n = shapes[i].n, k = shapes[i].k;
+            COMPARE(fused_linear, 1, 2e-4, FLOATS(ROW_MAJOR, 1, m, k), half_packed(FLOATS(ROW_MAJOR, 1, n, k), b ? FID_BFLOAT16 : FID_FLOAT16),
+                    FLOATS(ROW_MAJOR, 1, n), NOTHING, INT(n), testing_text("silu"), DOUBLE(0), DOUBLE(0));
+            testing_free();
+        }
+    }
+}
+
 static void products_match(void **state) {
     (void)state;
     for (size_t i = 0; i < SHAPES; i++) {
@@ -76,6 +100,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(linear_matches),
         cmocka_unit_test(fused_linear_matches),
+        cmocka_unit_test(linear_takes_half_weights),
         cmocka_unit_test(products_match),
         cmocka_unit_test(not_a_number_reaches_the_result),
     };

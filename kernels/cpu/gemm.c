@@ -57,7 +57,14 @@ static gemm_plan plan_gemm(const fidk_gemm *g) {
     return plan;
 }
 
-static size_t scratch_of_task(const gemm_plan *plan) { return plan->copies ? plan->block_rows * plan->copy_stride : 0; }
+/* Floats for gathered rows, and for the panels of a 16-bit b that a row of tiles reads. */
+static size_t copy_floats(const gemm_plan *plan) { return plan->copies ? plan->block_rows * plan->copy_stride : 0; }
+
+static size_t panel_floats(const gemm_plan *plan) {
+    return plan->gemm->b_half ? round_up(plan->gemm->tiles->wide_columns, FIDK_PANEL) * round_up(plan->gemm->k / plan->depth_parts + 1, 16) : 0;
+}
+
+static size_t scratch_of_task(const gemm_plan *plan) { return copy_floats(plan) + panel_floats(plan); }
 
 size_t fidk_gemm_scratch_bytes(const fidk_gemm *gemm) {
     gemm_plan plan = plan_gemm(gemm);
@@ -95,14 +102,24 @@ static void run_column(const fidk_gemm *g, const fidk_matmul *p, size_t rows, co
     }
 }
 
-/* One block of rows, one part of k, all columns [n0, n1) of the task. */
-static void run_block(const fidk_gemm *g, fidk_matmul p, size_t rows, size_t n0, size_t n1) {
+/* Panels of a 16-bit b from column n on, rows [k, k + depth), as float32 in `panels`. */
+static void widen_panels(const fidk_gemm *g, fidk_matmul *p, size_t n, size_t k, float *panels) {
+    size_t count = (p->columns + FIDK_PANEL - 1) / FIDK_PANEL, floats = p->depth * FIDK_PANEL;
+    for (size_t i = 0; i < count; i++)
+        g->tiles->from_half[g->b_is_bf16](g->b_half + (n / FIDK_PANEL + i) * g->b_panel + k * FIDK_PANEL, panels + i * floats, floats);
+    p->b = panels;
+    p->b_panel = floats;
+}
+
+/* One block of rows, the part of k that starts at `k`, all columns [n0, n1) of the task. */
+static void run_block(const fidk_gemm *g, fidk_matmul p, size_t rows, size_t k, size_t n0, size_t n1, float *panels) {
     const fidk_tiles *t = g->tiles;
     const fidk_matmul base = p;
     for (size_t n = n0; n < n1;) {
         bool wide = rows <= t->wide_rows && n1 - n > t->product_columns;
         p.columns = smaller(n1 - n, wide ? t->wide_columns : t->product_columns);
-        p.b = base.b + n / FIDK_PANEL * base.b_panel;
+        if (g->b_half) widen_panels(g, &p, n, k, panels);
+        else p.b = base.b + n / FIDK_PANEL * base.b_panel;
         p.c = base.c + n;
         if (base.scale) p.scale = base.scale + n;
         if (base.bias) p.bias = base.bias + n;
@@ -124,9 +141,10 @@ static void fill_copy(const gemm_plan *plan, float *copy, size_t row, size_t row
 
 static void run_rows(const gemm_plan *plan, float *copy, size_t row, size_t rows, size_t n0, size_t n1) {
     const fidk_gemm *g = plan->gemm;
+    float *panels = g->b_half ? copy + copy_floats(plan) : NULL;
     for (size_t i = 0; i < plan->depth_parts; i++) {
         size_t k = fidk_part_begin(g->k, plan->depth_parts, i);
-        fidk_matmul p = {.b = g->b + k * g->b_row, .b_row = g->b_row, .b_panel = g->b_panel,
+        fidk_matmul p = {.b = g->b_half ? NULL : g->b + k * g->b_row, .b_row = g->b_row, .b_panel = g->b_panel,
                           .depth = fidk_part_begin(g->k, plan->depth_parts, i + 1) - k,
                           .c = g->c + row * g->c_stride, .c_stride = g->c_stride, .scale = g->scale, .bias = g->bias,
                           .accumulate = i > 0, .finish = i + 1 == plan->depth_parts};
@@ -136,7 +154,7 @@ static void run_rows(const gemm_plan *plan, float *copy, size_t row, size_t rows
         p.a_stride = plan->copies ? plan->copy_stride : g->a_stride;
         set_clamp(&p, &g->activation);
         if (plan->copies) fill_copy(plan, copy, row, rows, k, p.depth);
-        run_block(g, p, rows, n0, n1);
+        run_block(g, p, rows, k, n0, n1, panels);
     }
 }
 
@@ -149,7 +167,7 @@ static void run_task(void *context, size_t index) {
     size_t n1 = smaller(fidk_part_begin(panels, plan->column_tasks, column_task + 1) * FIDK_PANEL, g->n);
     size_t m0 = fidk_part_begin(g->m, plan->row_tasks, row_task), m1 = fidk_part_begin(g->m, plan->row_tasks, row_task + 1);
     size_t blocks = (m1 - m0 + plan->block_rows - 1) / plan->block_rows;
-    float *copy = plan->copies ? plan->scratch + index * scratch_of_task(plan) : NULL;
+    float *copy = scratch_of_task(plan) ? plan->scratch + index * scratch_of_task(plan) : NULL;
     for (size_t i = 0; i < blocks; i++) {
         size_t row = m0 + fidk_part_begin(m1 - m0, blocks, i), end = m0 + fidk_part_begin(m1 - m0, blocks, i + 1);
         run_rows(plan, copy, row, end - row, n0, n1);

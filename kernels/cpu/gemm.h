@@ -20,6 +20,8 @@ typedef struct fidk_gemm {
     const void *gather_self;
     const float *b;
     size_t b_row, b_panel; /* see fidk_matmul */
+    const uint16_t *b_half; /* instead of b: packed in float16, or bfloat16 if b_is_bf16 */
+    bool b_is_bf16;
     float *c;
     size_t c_stride;
     const float *scale; /* NULL: none */
@@ -40,6 +42,13 @@ static inline void fidk_gemm_set_packed(fidk_gemm *gemm, const float *packed) {
     gemm->b = packed;
     gemm->b_row = FIDK_PANEL;
     gemm->b_panel = FIDK_PANEL * gemm->k;
+}
+
+/* The same for packed weights of float32, float16 or bfloat16. */
+static inline void fidk_gemm_set_packed_tensor(fidk_gemm *gemm, const fid_tensor *packed) {
+    fidk_gemm_set_packed(gemm, packed->data);
+    if (packed->dtype != FID_FLOAT32) gemm->b_half = packed->data;
+    gemm->b_is_bf16 = packed->dtype == FID_BFLOAT16;
 }
 
 /* Runs task(context, i) for i in [0, count) on the threads; serially without any. */

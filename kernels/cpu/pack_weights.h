@@ -12,5 +12,8 @@ static inline size_t fidk_packed_floats(size_t n, size_t k) { return fidk_panels
 void fidk_pack_rows(const float *w, size_t w_stride, size_t n, size_t k, float *out_packed);
 /* From a plain matrix b (k, n), row stride b_stride. */
 void fidk_pack_columns(const float *b, size_t b_stride, size_t n, size_t k, float *out_packed);
+/* The same for 16-bit floats. */
+void fidk_pack_half_rows(const uint16_t *w, size_t w_stride, size_t n, size_t k, uint16_t *out_packed);
+void fidk_pack_half_columns(const uint16_t *b, size_t b_stride, size_t n, size_t k, uint16_t *out_packed);
 
 #endif
