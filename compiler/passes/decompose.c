@@ -67,6 +67,7 @@ fid_status fidc_decompose(fidc_program *program, fidc_target target) {
     fid_status status = FID_OK;
     for (uint32_t i = 0; i < program->method_count && status == FID_OK; i++) {
         status = fidc_rules_apply(rules, program->methods[i], target);
+        if (status == FID_OK) fidc_drop_expansions(program->methods[i]);
     }
     fid_free(program->allocator, rules, sizeof *rules);
     return status;

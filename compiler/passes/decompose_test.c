@@ -58,6 +58,28 @@ static void a_symbolic_size_becomes_minus_one_in_a_view(void **state) {
             "}\n");
 }
 
+static void an_operand_is_not_expanded_for_an_operator_that_broadcasts(void **state) {
+    (void)state;
+    becomes(FIDC_TARGET_CPU,
+            "method forward(%x: f32[2, 3], %y: f32[3], %z: f32[1]) {\n"
+            "  %a: f32[2, 3] = aten.expand(%y, [2, 3], False)\n"
+            "  %b: f32[2, 3] = aten.add.Tensor(%x, %a, 1)\n"
+            "  %c: f32[2, 1] = aten.expand(%z, [2, 1], False)\n"
+            "  %d: f32[2, 1] = aten.neg(%c)\n"
+            "  %e: f32[1, 3] = aten.expand(%y, [1, 3], False)\n"
+            "  %f: f32[1, 3] = aten.add.Scalar(%e, 1, 1)\n"
+            "  return %b, %d, %f\n"
+            "}\n",
+            "method forward(%x: f32[2, 3], %y: f32[3], %z: f32[1]) {\n"
+            "  %b: f32[2, 3] = aten.add.Tensor(%x, %y, 1)\n"
+            "  %c: f32[2, 1] = aten.expand_copy(%z, [2, -1], False)\n"
+            "  %d: f32[2, 1] = aten.neg(%c)\n"
+            "  %e: f32[1, 3] = aten.expand_copy(%y, [1, -1], False)\n"
+            "  %f: f32[1, 3] = aten.add.Scalar(%e, 1, 1)\n"
+            "  return %b, %d, %f\n"
+            "}\n");
+}
+
 static void convolutions_become_one_operator(void **state) {
     (void)state;
     becomes(FIDC_TARGET_CPU,
@@ -312,6 +334,7 @@ int main(void) {
         cmocka_unit_test(views_become_copies_and_what_does_nothing_goes),
         cmocka_unit_test(a_permute_that_moves_only_ones_is_a_view),
         cmocka_unit_test(a_symbolic_size_becomes_minus_one_in_a_view),
+        cmocka_unit_test(an_operand_is_not_expanded_for_an_operator_that_broadcasts),
         cmocka_unit_test(convolutions_become_one_operator),
         cmocka_unit_test(a_global_average_is_a_mean),
         cmocka_unit_test(linear_stays_on_the_cpu_and_is_a_product_for_upstream),

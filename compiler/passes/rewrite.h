@@ -121,6 +121,9 @@ fid_dtype fidc_promote_number(fid_dtype dtype, fidc_arg number);
 /* float16 and bfloat16 compute in float32. */
 fid_dtype fidc_compute_dtype(fid_dtype dtype);
 
+/* Takes operands of pointwise operators before their expansion where the operator broadcasts to the same shape. (broadcast.c) */
+void fidc_drop_expansions(fidc_graph *graph);
+
 /* True if the target's runtime has the operator. */
 bool fidc_is_supported(const fid_op *op, fidc_target target);
 
