@@ -16,7 +16,10 @@ typedef struct line_work {
     uint8_t *scratch;
 } line_work;
 
-static size_t taps_of(const fidk_conv *conv) { return fidk_window_count(&conv->window); }
+/* Rows of a weight panel. */
+static size_t taps_of(const fidk_conv *conv) {
+    return (size_t)(conv->window.kernel[0] * conv->window.kernel[1] * conv->window.kernel[2]);
+}
 
 static size_t task_bytes(const fidk_conv *conv) {
     return (taps_of(conv) * (sizeof(int64_t) + sizeof(uint32_t)) + 63) / 64 * 64;

@@ -2,34 +2,37 @@
  *
  * With stride s, the output positions of one remainder modulo s (a phase) see every s-th kernel position, in reverse, over neighbouring
  * input positions: a plain convolution of stride one. Each phase, one for each combination of remainders, has its own packed weights; its
- * result is computed dense and copied to its places. Dilated kernels are left to the reference. */
+ * result is computed dense and copied to its places. Phases that see no kernel position hold the bias. Dilated kernels are left to the
+ * reference. */
 #include "kernels/cpu/conv_transposed.h"
 
 #include "kernels/cpu/copy_view.h"
 #include "kernels/cpu/pack_weights.h"
 
 typedef struct phase {
-    int64_t rest[3];             /* first output position */
-    int64_t taps[3], last[3];    /* kernel positions that it sees, and the largest of them: last, last - stride, ... */
-    int64_t padding[3];          /* may be negative: positions at the input's start that are not seen */
-    int64_t count[3];            /* output positions */
-    bool empty;                  /* sees no kernel position, or has no output */
+    int64_t rest[3];          /* first output position */
+    int64_t taps[3], last[3]; /* kernel positions that it sees, and the largest of them: last, last - stride, ... */
+    int64_t padding[3];       /* may be negative: positions at the input's start that are not seen */
+    int64_t count[3];         /* output positions */
+    bool empty;               /* no output at the present size */
 } phase;
 
-static size_t phase_count(const fid_window *w) { return (size_t)(w->stride[0] * w->stride[1] * w->stride[2]); }
+/* Phases that see kernel positions: those of kernel position `first` up to the stride. */
+static int64_t firsts(const fid_window *w, size_t d) { return w->kernel[d] < w->stride[d] ? w->kernel[d] : w->stride[d]; }
+
+static size_t phase_count(const fid_window *w) { return (size_t)(firsts(w, 0) * firsts(w, 1) * firsts(w, 2)); }
 
 static phase phase_of(const fid_window *w, size_t index) {
     phase p = {.empty = false};
     for (size_t d = 3; d-- > 0;) {
-        int64_t stride = w->stride[d], first = 0;
-        p.rest[d] = (int64_t)(index % (size_t)stride);
-        index /= (size_t)stride;
-        first = (p.rest[d] + w->padding[d]) % stride; /* smallest kernel position seen */
-        p.taps[d] = first < w->kernel[d] ? (w->kernel[d] - 1 - first) / stride + 1 : 0;
+        int64_t stride = w->stride[d], first = (int64_t)(index % (size_t)firsts(w, d));
+        index /= (size_t)firsts(w, d);
+        p.rest[d] = ((first - w->padding[d]) % stride + stride) % stride;
+        p.taps[d] = (w->kernel[d] - 1 - first) / stride + 1;
         p.last[d] = first + (p.taps[d] - 1) * stride;
         p.padding[d] = (p.last[d] - p.rest[d] - w->padding[d]) / stride;
         p.count[d] = p.rest[d] < w->out[d] ? (w->out[d] - p.rest[d] - 1) / stride + 1 : 0;
-        p.empty = p.empty || !p.taps[d] || !p.count[d];
+        p.empty = p.empty || !p.count[d];
     }
     return p;
 }
@@ -66,7 +69,6 @@ static void view_weight(const fid_convolution *from, const phase *p, int64_t gro
 
 static size_t phase_floats(const fid_convolution *conv, const phase *p) {
     phase_weight weight;
-    if (p->empty) return 0;
     view_weight(conv, p, 0, &weight);
     return fidk_conv_packed_floats(&weight.conv) * (is_depthwise(conv) ? 1 : (size_t)conv->groups);
 }
@@ -84,7 +86,7 @@ void fidk_transposed_pack(const fid_convolution *conv, float *out_packed) {
     int64_t groups = is_depthwise(conv) ? 1 : conv->groups;
     for (size_t i = 0; i < phase_count(&conv->window); i++) {
         phase p = phase_of(&conv->window, i);
-        for (int64_t g = 0; g < groups && !p.empty; g++) {
+        for (int64_t g = 0; g < groups; g++) {
             phase_weight weight;
             view_weight(conv, &p, g, &weight);
             fidk_conv_pack(&weight.conv, out_packed);
@@ -116,11 +118,14 @@ static void view_places(const fidk_conv *conv, const phase *p, image_view *out) 
                                .dtype = FID_FLOAT32};
 }
 
-/* Positions that no kernel position reaches hold the bias. */
-static void fill_bias(const fid_call *call, const fidk_conv *conv, const image_view *places) {
+/* The whole output as the bias, for the positions that no kernel position reaches. */
+static void fill_bias(const fid_call *call, const fidk_conv *conv) {
     static const float zero = 0;
-    int64_t strides[5] = {0, 0, 0, 0, conv->bias ? 1 : 0};
-    fidk_copy_view(call, &places->tensor, conv->bias ? conv->bias : &zero, strides);
+    int64_t sizes[2] = {(int64_t)conv->batch * conv->window.out[0] * conv->window.out[1] * conv->window.out[2], (int64_t)conv->out_channels};
+    int64_t strides[2] = {sizes[1], 1}, from[2] = {0, conv->bias ? 1 : 0};
+    uint8_t order[2] = {0, 1};
+    fid_tensor out = {.data = conv->out, .sizes = sizes, .strides = strides, .dim_order = order, .rank = 2, .dtype = FID_FLOAT32};
+    fidk_copy_view(call, &out, conv->bias ? conv->bias : &zero, from);
 }
 
 /* The phase as a plain convolution. */
@@ -165,12 +170,11 @@ fid_status fidk_transposed_run(fid_call *call, const fid_convolution *from, cons
     float *result = fid_call_scratch(call, floats * sizeof *result + 1);
     void *scratch = fid_call_scratch(call, bytes + 1);
     if (!result || !scratch) return FID_OUT_OF_MEMORY;
+    for (size_t d = 0, filled = 0; d < 3 && !filled; d++)
+        if ((filled = from->window.kernel[d] < from->window.stride[d])) fill_bias(call, conv);
     for (size_t i = 0; i < phase_count(&from->window); i++) {
         phase p = phase_of(&from->window, i);
-        image_view places;
-        view_places(conv, &p, &places);
         if (!p.empty) run_phase(call, conv, &p, weights, result, scratch);
-        else if (p.count[0] && p.count[1] && p.count[2]) fill_bias(call, conv, &places);
         weights += phase_floats(from, &p);
     }
     return FID_OK;

@@ -16,6 +16,15 @@ static void pools_match(void **state) {
     }
 }
 
+/* Found at once however large the numbers are: a program may hold any. */
+static void windows_may_be_far_larger_than_images(void **state) {
+    (void)state;
+    COMPARE(fused_max_pool2d, 1, 0, FLOATS(CHANNELS_LAST, 1, 1, 3, 5, 6), INTS(1 << 29, 3), INTS(2, 2), INTS(1 << 28, 1), INTS(1, 1), BOOL(false));
+    COMPARE(avg_pool2d, 1, 1e-6, FLOATS(CHANNELS_LAST, 1, 1, 3, 5, 6), INTS(1 << 29, 3), INTS(1 << 30, 2), INTS(1 << 28, 1), BOOL(false), BOOL(false),
+            NOTHING);
+    testing_free();
+}
+
 static void max_pool_keeps_what_is_not_a_number(void **state) {
     (void)state;
     fid_value *x = FLOATS(CHANNELS_LAST, 1, 1, 17, 6, 6);
@@ -53,6 +62,7 @@ static void reductions_match(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pools_match),
+        cmocka_unit_test(windows_may_be_far_larger_than_images),
         cmocka_unit_test(max_pool_keeps_what_is_not_a_number),
         cmocka_unit_test(upsampling_matches),
         cmocka_unit_test(reductions_match),

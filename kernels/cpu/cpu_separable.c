@@ -29,13 +29,18 @@ typedef struct band_state {
     int64_t first, end; /* lines of `image` in `expanded` */
 } band_state;
 
+/* Lines from the first to the last that `band` output lines see, as far as they can lie in the image. */
 static size_t lines_under(const fid_window *w, size_t band) {
-    return (band - 1) * (size_t)w->stride[1] + (size_t)((w->kernel[1] - 1) * w->dilation[1]) + 1;
+    size_t lines = (band - 1) * (size_t)w->stride[1] + (size_t)((w->kernel[1] - 1) * w->dilation[1]) + 1;
+    return lines < (size_t)w->in[1] ? lines : (size_t)w->in[1];
 }
 
-static size_t aligned(size_t floats) { return (floats * sizeof(float) + 63) / 64 * 64; }
+/* Bytes of `lines` lines of `floats`, aligned; false if there is no such number. */
+static bool line_bytes(size_t lines, size_t floats, size_t *out) {
+    return fid_mul_size(lines, floats, out) && fid_mul_size(*out, sizeof(float), out) && fid_align_size(*out, 64, out);
+}
 
-static void plan_bands(separable_work *w, const fid_threads *threads) {
+static fid_status plan_bands(separable_work *w, const fid_threads *threads) {
     const fid_window *window = &w->depthwise.window;
     size_t height = (size_t)window->out[1];
     w->hidden = w->depthwise.in_channels;
@@ -48,12 +53,14 @@ static void plan_bands(separable_work *w, const fid_threads *threads) {
     w->tasks = fidk_worthwhile_threads(threads, (double)w->lines * per_line);
     if (w->tasks > w->lines) w->tasks = w->lines ? w->lines : 1;
     w->band = 1;
-    while (w->band < height && (lines_under(window, w->band + 1) * w->expanded_line <= EXPANDED_FLOATS || !w->s.expand_weight) &&
-           (w->band + 1) * w->hidden_line <= HIDDEN_FLOATS)
+    while (w->band < height && (lines_under(window, w->band + 1) <= EXPANDED_FLOATS / (w->expanded_line + 1) || !w->s.expand_weight) &&
+           w->band + 1 <= HIDDEN_FLOATS / (w->hidden_line + 1))
         w->band++;
-    w->expanded_bytes = w->s.expand_weight ? aligned(lines_under(window, w->band) * w->expanded_line) : 0;
-    w->hidden_bytes = aligned(w->band * w->hidden_line);
-    w->task_bytes = w->expanded_bytes + w->hidden_bytes + fidk_depthwise_band_bytes(&w->depthwise);
+    size_t lines = w->s.expand_weight ? lines_under(window, w->band) : 0, *bytes = &w->task_bytes;
+    bool fits = line_bytes(lines, w->expanded_line, &w->expanded_bytes) && line_bytes(w->band, w->hidden_line, &w->hidden_bytes) &&
+                fid_add_size(w->expanded_bytes, w->hidden_bytes, bytes) &&
+                fid_add_size(*bytes, fidk_depthwise_band_bytes(&w->depthwise), bytes) && *bytes <= SIZE_MAX / w->tasks;
+    return fits ? FID_OK : FID_OUT_OF_MEMORY;
 }
 
 static const float *floats_of(const fid_tensor *t) { return t ? t->data : NULL; }
@@ -94,7 +101,8 @@ static void project(const separable_work *w, size_t line, size_t lines, const fl
 /* Output lines [y, y + lines) of one image. */
 static void run_band(const separable_work *w, band_state *b, size_t image, size_t y, size_t lines) {
     const fid_window *window = &w->depthwise.window;
-    int64_t first = (int64_t)y * window->stride[1] - window->padding[1], end = first + (int64_t)lines_under(window, lines);
+    int64_t first = (int64_t)y * window->stride[1] - window->padding[1];
+    int64_t end = first + (int64_t)(lines - 1) * window->stride[1] + (window->kernel[1] - 1) * window->dilation[1] + 1;
     fidk_conv depthwise = w->depthwise;
     if (first < 0) first = 0;
     if (end > window->in[1]) end = window->in[1];
@@ -147,7 +155,7 @@ static fid_status run(fid_call *call) {
                               .activation = w.s.activation};
     fidk_conv_set(&w.depthwise, &w.s.depthwise);
     w.depthwise.batch = 1;
-    plan_bands(&w, call->threads);
+    FID_TRY(plan_bands(&w, call->threads));
     w.scratch = fid_call_scratch(call, w.task_bytes * w.tasks);
     if (!w.scratch) return FID_OUT_OF_MEMORY;
     fidk_parallel(call->threads, run_task, &w, w.tasks);

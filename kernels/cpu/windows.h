@@ -10,6 +10,7 @@
 size_t fidk_window_taps(const fid_window *window, size_t channels, const int64_t *at, int64_t *offsets, uint32_t *rows);
 /* Output columns [begin, end) whose whole window lies inside its line. */
 void fidk_window_middle(const fid_window *window, int64_t *out_begin, int64_t *out_end);
-static inline size_t fidk_window_count(const fid_window *w) { return (size_t)(w->kernel[0] * w->kernel[1] * w->kernel[2]); }
+/* The most positions that lie inside the image at once: no more than the image has. */
+size_t fidk_window_count(const fid_window *window);
 
 #endif
