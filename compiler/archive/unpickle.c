@@ -68,7 +68,7 @@ static fid_status push_mark(fidc_unpickler *p) {
 static fid_status pop_mark(fidc_unpickler *p, fidc_pickle ***out_items, size_t *out_count) {
     if (!p->mark_count) return fidc_pickle_fail(p, "a mark is missing");
     size_t start = p->marks[--p->mark_count];
-    *out_items = p->stack + start;
+    *out_items = p->stack ? p->stack + start : NULL; /* nothing was ever pushed */
     *out_count = p->depth - start;
     p->depth = start;
     return FID_OK;

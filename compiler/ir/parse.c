@@ -404,6 +404,7 @@ fid_status fidc_parse(fidc_program *program, const char *text, size_t length) {
     /* strtod and friends need the closing zero that a slice of a larger text may lack. */
     char *copy = fid_arena_copy_text(&program->arena, text, length);
     if (!copy) return fid_fail(program->sink, FID_OUT_OF_MEMORY, "no memory for %zu bytes of IR text", length);
+    if (memchr(copy, 0, length)) return fid_fail(program->sink, FID_INVALID_ARGUMENT, "IR text holds a zero byte: it is no text");
     parser p = {program, copy, copy + length, 1, FID_OK};
     for (skip(&p); p.at < p.end && p.status == FID_OK; skip(&p)) {
         if (accept(&p, "symbol")) {

@@ -21,7 +21,7 @@ static void put(printer *p, const char *format, ...) {
     for (int attempt = 0; attempt < 2 && !p->failed; attempt++) {
         va_list list;
         va_start(list, format);
-        int written = vsnprintf(p->text + p->length, p->capacity - p->length, format, list);
+        int written = vsnprintf(p->text ? p->text + p->length : NULL, p->capacity - p->length, format, list);
         va_end(list);
         if (written >= 0 && (size_t)written < p->capacity - p->length) {
             p->length += (size_t)written;
