@@ -153,7 +153,7 @@ static void run_rows(const gemm_plan *plan, float *copy, size_t row, size_t rows
         p.a = plan->copies ? copy : g->a + row * g->a_stride + k;
         p.a_stride = plan->copies ? plan->copy_stride : g->a_stride;
         set_clamp(&p, &g->activation);
-        if (plan->copies) fill_copy(plan, copy, row, rows, k, p.depth);
+        if (plan->copies && p.depth) fill_copy(plan, copy, row, rows, k, p.depth);
         run_block(g, p, rows, k, n0, n1, panels);
     }
 }
