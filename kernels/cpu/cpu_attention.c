@@ -207,4 +207,4 @@ static fid_status attention_run(fid_call *call) {
     return FID_OK;
 }
 
-const fid_kernel fid_cpu_scaled_dot_product_attention = {.prepare = attention_prepare, .run = attention_run};
+const fid_kernel fid_cpu_scaled_dot_product_attention = {.prepare = attention_prepare, .run = attention_run, .any_numbers = true};

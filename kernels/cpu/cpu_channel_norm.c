@@ -60,7 +60,7 @@ static fid_status batch_norm_run(fid_call *call) {
     return FID_OK;
 }
 
-const fid_kernel fid_cpu__native_batch_norm_legit_no_training = {.prepare = batch_norm_prepare, .run = batch_norm_run};
+const fid_kernel fid_cpu__native_batch_norm_legit_no_training = {.prepare = batch_norm_prepare, .run = batch_norm_run, .any_numbers = true};
 
 /* ---- native_group_norm(input, weight?, bias?, N, C, HxW, group, eps) -> output, mean, rstd ---- */
 
@@ -138,4 +138,4 @@ static fid_status group_norm_run(fid_call *call) {
     return FID_OK;
 }
 
-const fid_kernel fid_cpu_native_group_norm = {.prepare = group_norm_prepare, .run = group_norm_run};
+const fid_kernel fid_cpu_native_group_norm = {.prepare = group_norm_prepare, .run = group_norm_run, .any_numbers = true};

@@ -241,19 +241,23 @@ KERNEL(cat, prepare_cat, run_cat)
 
 /* constant_pad_nd(self, pad, value) of float32: fills, then copies; negative padding is left to the reference. */
 static fid_status prepare_pad(fid_call *call) {
-    fid_padding padding;
-    FID_TRY(fid_padding_of(call, &padding));
-    for (size_t i = 0; i < fid_arg_tensor(call, 0)->rank; i++)
-        if (padding.before[i] < 0 || padding.after[i] < 0) return FID_NOT_SUPPORTED;
     return fidk_is_f32(fid_arg_tensor(call, 0)) && fidk_is_f32(fid_out_tensor(call, 0)) ? FID_OK : FID_NOT_SUPPORTED;
 }
 
+static bool takes_away(const fid_padding *padding, size_t rank) {
+    for (size_t i = 0; i < rank; i++)
+        if (padding->before[i] < 0 || padding->after[i] < 0) return true;
+    return false;
+}
+
 static fid_status run_pad(fid_call *call) {
+    extern const fid_kernel fid_ref_constant_pad_nd;
     const fid_tensor *self = fid_arg_tensor(call, 0);
     fid_tensor place = *fid_out_tensor(call, 0);
     fid_padding padding;
     float value = fid_arg_is_none(call, 2) ? 0 : (float)fid_arg_double(call, 2);
     FID_TRY(fid_padding_of(call, &padding));
+    if (takes_away(&padding, self->rank)) return fid_ref_constant_pad_nd.run(call);
     if (fid_tensor_numel(&place) == 0) return FID_OK;
     fidk_copy_view(call, &place, &value, (int64_t[FID_MAX_RANK]){0});
     int64_t at = 0;
@@ -263,4 +267,4 @@ static fid_status run_pad(fid_call *call) {
     if (fid_tensor_numel(self)) fidk_copy_view(call, &place, self->data, self->strides);
     return FID_OK;
 }
-const fid_kernel fid_cpu_constant_pad_nd = {.prepare = prepare_pad, .run = run_pad};
+KERNEL(constant_pad_nd, prepare_pad, run_pad)

@@ -61,6 +61,7 @@ static void concatenation_and_padding_match(void **state) {
     SAME(cat, tensors(2, images), INT(1));
     SAME(constant_pad_nd, FLOATS(ROW_MAJOR, 1, 2, 3, 5), INTS(1, 2, 0, 3), DOUBLE(1.5));
     SAME(constant_pad_nd, FLOATS(CHANNELS_LAST, 1, 2, 3, 5, 4), INTS(0, 1, 0, 1), INT(0));
+    SAME(constant_pad_nd, FLOATS(ROW_MAJOR, 1, 2, 3, 5), INTS(-1, 2, 1, -1), INT(3));
     testing_free();
 }
 

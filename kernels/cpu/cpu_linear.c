@@ -254,5 +254,5 @@ static fid_status matmul_run(fid_call *call) {
     return FID_OK;
 }
 
-const fid_kernel fid_cpu_matmul = {.prepare = matmul_prepare, .run = matmul_run};
+const fid_kernel fid_cpu_matmul = {.prepare = matmul_prepare, .run = matmul_run, .any_numbers = true};
 const fid_kernel fid_cpu_bmm = {.prepare = matmul_prepare, .run = matmul_run};

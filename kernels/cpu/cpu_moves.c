@@ -4,7 +4,7 @@
 #include "ops/indexing.h"
 
 #define KERNEL(id, prepare_function, run_function)                                                                     \
-    const fid_kernel fid_cpu_##id = {.prepare = prepare_function, .run = run_function};
+    const fid_kernel fid_cpu_##id = {.prepare = prepare_function, .run = run_function, .any_numbers = true};
 
 static uint8_t *element_at(const fid_tensor *tensor, int64_t offset) {
     return (uint8_t *)tensor->data + offset * (int64_t)fid_dtype_size((fid_dtype)tensor->dtype);

@@ -93,5 +93,5 @@ static fid_status avg_run(fid_call *call) {
     return run_pool(call, &pool, &w);
 }
 
-const fid_kernel fid_cpu_fused_max_pool2d = {.prepare = prepare, .run = max_run};
-const fid_kernel fid_cpu_avg_pool2d = {.prepare = prepare, .run = avg_run};
+const fid_kernel fid_cpu_fused_max_pool2d = {.prepare = prepare, .run = max_run, .any_numbers = true};
+const fid_kernel fid_cpu_avg_pool2d = {.prepare = prepare, .run = avg_run, .any_numbers = true};

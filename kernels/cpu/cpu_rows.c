@@ -75,10 +75,10 @@ static fid_status log_softmax_run(fid_call *call) {
     return softmax_along(call, dim, true);
 }
 
-const fid_kernel fid_cpu__softmax = {.prepare = softmax_prepare, .run = softmax_run};
-const fid_kernel fid_cpu__log_softmax = {.prepare = softmax_prepare, .run = log_softmax_run};
-const fid_kernel fid_cpu_softmax_int = {.prepare = softmax_prepare, .run = softmax_run};
-const fid_kernel fid_cpu_log_softmax_int = {.prepare = softmax_prepare, .run = log_softmax_run};
+const fid_kernel fid_cpu__softmax = {.prepare = softmax_prepare, .run = softmax_run, .any_numbers = true};
+const fid_kernel fid_cpu__log_softmax = {.prepare = softmax_prepare, .run = log_softmax_run, .any_numbers = true};
+const fid_kernel fid_cpu_softmax_int = {.prepare = softmax_prepare, .run = softmax_run, .any_numbers = true};
+const fid_kernel fid_cpu_log_softmax_int = {.prepare = softmax_prepare, .run = log_softmax_run, .any_numbers = true};
 
 /* ---- layer_norm, native_layer_norm, rms_norm(input, normalized_shape, weight, [bias,] eps) ---- */
 
@@ -133,6 +133,6 @@ static fid_status rms_norm_run(fid_call *call) {
     return run_norm(call, &w);
 }
 
-const fid_kernel fid_cpu_layer_norm = {.prepare = norm_prepare, .run = layer_norm_run};
-const fid_kernel fid_cpu_native_layer_norm = {.prepare = norm_prepare, .run = layer_norm_run};
-const fid_kernel fid_cpu_rms_norm = {.prepare = norm_prepare, .run = rms_norm_run};
+const fid_kernel fid_cpu_layer_norm = {.prepare = norm_prepare, .run = layer_norm_run, .any_numbers = true};
+const fid_kernel fid_cpu_native_layer_norm = {.prepare = norm_prepare, .run = layer_norm_run, .any_numbers = true};
+const fid_kernel fid_cpu_rms_norm = {.prepare = norm_prepare, .run = rms_norm_run, .any_numbers = true};

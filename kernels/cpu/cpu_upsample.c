@@ -115,8 +115,8 @@ static fid_status run_upsample(fid_call *call, fid_resample_form form, bool near
 #define DEFINE_KERNELS(id, align, nearest)                                                                             \
     static fid_status id##_run(fid_call *call) { return run_upsample(call, (fid_resample_form){2, align, false}, nearest); } \
     static fid_status id##_vec_run(fid_call *call) { return run_upsample(call, (fid_resample_form){2, align, true}, nearest); } \
-    const fid_kernel fid_cpu_##id = {.prepare = prepare, .run = id##_run};                                             \
-    const fid_kernel fid_cpu_##id##_vec = {.prepare = prepare, .run = id##_vec_run};
+    const fid_kernel fid_cpu_##id = {.prepare = prepare, .run = id##_run, .any_numbers = true};                                             \
+    const fid_kernel fid_cpu_##id##_vec = {.prepare = prepare, .run = id##_vec_run, .any_numbers = true};
 
 DEFINE_KERNELS(upsample_nearest2d, false, true)
 DEFINE_KERNELS(upsample_bilinear2d, true, false)
