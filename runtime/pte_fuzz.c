@@ -6,28 +6,9 @@
 #include <time.h>
 
 #include "include/fidibus.h"
+#include "tests/fuzz_memory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/* ---- Memory with a limit ---- */
-
-#define MOST_BYTES ((size_t)64 << 20)
-
-static size_t bytes_in_use;
-
-static void *resize(void *self, void *memory, size_t old_size, size_t new_size) {
-    (void)self;
-    if (new_size > MOST_BYTES - bytes_in_use) return NULL;
-    void *grown = NULL;
-    if (new_size && posix_memalign(&grown, FID_ALLOCATION_ALIGNMENT, new_size) != 0) return NULL;
-    if (memory && grown) memcpy(grown, memory, old_size < new_size ? old_size : new_size);
-    if (memory) {
-        bytes_in_use -= old_size;
-        free(memory);
-    }
-    bytes_in_use += new_size;
-    return grown;
-}
 
 /* ---- Runs that last ---- */
 
@@ -111,7 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     memcpy(copy, data + 1, size - 1);
     fid_span file = fid_span_of(copy, size - 1);
     fid_environment environment = fid_environment_default(NULL);
-    environment.allocator.resize = resize;
+    environment.allocator = fuzz_allocator();
     fid_source source = {read_bytes, &file, file.size};
     fid_method_options options = {.struct_size = sizeof options, .no_cpu_kernels = data[0] & 1};
     fid_program *program;
@@ -122,6 +103,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     if (status == FID_OK) fid_program_close(program);
     free(copy);
-    if (bytes_in_use) __builtin_trap(); /* something was not given back */
+    if (fuzz_bytes_in_use) __builtin_trap(); /* something was not given back */
     return 0;
 }

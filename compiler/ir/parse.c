@@ -220,25 +220,44 @@ static bool read_arg(parser *p, fidc_graph *graph, fidc_arg *out) {
 
 /* ---- Statements ---- */
 
-static bool store(parser *p, uint8_t *at, fid_dtype dtype, double number) {
+static bool store_float(parser *p, uint8_t *at, fid_dtype dtype, double number) {
+    float f = (float)number;
+    uint16_t half = dtype == FID_BFLOAT16 ? fid_bf16_from_float(f) : fid_f16_from_float(f);
     switch (dtype) {
-#define CASE_OF(NAME, type)                                                                                            \
-    case FID_##NAME: { type x = (type)number; memcpy(at, &x, sizeof x); return true; }
-        CASE_OF(FLOAT32, float) CASE_OF(FLOAT64, double) CASE_OF(INT64, int64_t) CASE_OF(INT32, int32_t) CASE_OF(INT16, int16_t)
-        CASE_OF(INT8, int8_t) CASE_OF(UINT8, uint8_t) CASE_OF(BOOL, uint8_t)
-#undef CASE_OF
-    case FID_BFLOAT16: { uint16_t x = fid_bf16_from_float((float)number); memcpy(at, &x, sizeof x); return true; }
-    case FID_FLOAT16: { uint16_t x = fid_f16_from_float((float)number); memcpy(at, &x, sizeof x); return true; }
+    case FID_FLOAT32: memcpy(at, &f, sizeof f); return true;
+    case FID_FLOAT64: memcpy(at, &number, sizeof number); return true;
+    case FID_BFLOAT16:
+    case FID_FLOAT16: memcpy(at, &half, sizeof half); return true;
     default: return fail(p, "data of this dtype cannot stand in text");
     }
+}
+
+static bool store_integer(parser *p, uint8_t *at, fid_dtype dtype, int64_t number) {
+    switch (dtype) {
+#define CASE_OF(NAME, type)                                                                                            \
+    case FID_##NAME: {                                                                                                 \
+        type x = (type)number;                                                                                         \
+        memcpy(at, &x, sizeof x);                                                                                      \
+        return (int64_t)x == number || fail(p, "the number does not fit its dtype");                                   \
+    }
+        CASE_OF(INT64, int64_t) CASE_OF(INT32, int32_t) CASE_OF(INT16, int16_t) CASE_OF(INT8, int8_t) CASE_OF(UINT8, uint8_t)
+        CASE_OF(BOOL, uint8_t)
+#undef CASE_OF
+    default: return fail(p, "data of this dtype cannot stand in text");
+    }
+}
+
+static bool store(parser *p, uint8_t *at, fid_dtype dtype, const fidc_arg *number) {
+    bool whole = number->kind == FIDC_ARG_INT;
+    if (fid_dtype_is_float(dtype)) return store_float(p, at, dtype, whole ? (double)number->as.integer : number->as.number);
+    return whole ? store_integer(p, at, dtype, number->as.integer) : fail(p, "expected a whole number before this");
 }
 
 static bool read_data(parser *p, uint8_t *data, fid_dtype dtype, size_t count) {
     for (size_t i = 0; i < count; i++) {
         fidc_arg number;
         if ((i && !expect(p, ",")) || !read_number(p, &number)) return false;
-        double value = number.kind == FIDC_ARG_INT ? (double)number.as.integer : number.as.number;
-        if (!store(p, data + i * fid_dtype_size(dtype), dtype, value)) return false;
+        if (!store(p, data + i * fid_dtype_size(dtype), dtype, &number)) return false;
     }
     return expect(p, "}");
 }
@@ -252,7 +271,10 @@ static bool read_constant(parser *p, fidc_graph *graph, bool is_mutable) {
     if (!full_name || t.type != FIDC_TENSOR) return fail(p, "a constant is a tensor with a quoted name");
     int64_t sizes[FID_MAX_RANK];
     size_t count, bytes;
-    for (size_t i = 0; i < t.rank; i++) sizes[i] = t.sizes[i]->constant;
+    for (size_t i = 0; i < t.rank; i++) {
+        if (!fidc_expr_is_const(t.sizes[i])) return fail(p, "a constant has sizes that are numbers");
+        sizes[i] = t.sizes[i]->constant;
+    }
     if (!fid_mul_sizes(sizes, t.rank, &count) || !fid_mul_size(count, fid_dtype_size(t.dtype), &bytes)) return fail(p, "the constant is too large");
     uint8_t *data = fidc_allocate(p->program, bytes);
     fidc_value *value = data ? fidc_value_constant(graph, name, t.dtype, sizes, t.rank, data, bytes) : NULL;

@@ -125,17 +125,20 @@ static void put_arg(printer *p, const fidc_arg *arg) {
     }
 }
 
-static double element(const fidc_value *v, size_t i) {
+/* Whole numbers print exactly: not every one is a double. */
+static void put_element(printer *p, const fidc_value *v, size_t i) {
     const uint8_t *at = (const uint8_t *)v->constant->data + i * fid_dtype_size((fid_dtype)v->dtype);
     switch (v->dtype) {
-#define CASE_OF(NAME, type)                                                                                            \
-    case FID_##NAME: { type x; memcpy(&x, at, sizeof x); return (double)x; }
-        CASE_OF(FLOAT32, float) CASE_OF(FLOAT64, double) CASE_OF(INT64, int64_t) CASE_OF(INT32, int32_t) CASE_OF(INT16, int16_t)
-        CASE_OF(INT8, int8_t) CASE_OF(UINT8, uint8_t) CASE_OF(BOOL, uint8_t)
+#define CASE_OF(NAME, type, print)                                                                                     \
+    case FID_##NAME: { type x; memcpy(&x, at, sizeof x); print; return; }
+        CASE_OF(FLOAT32, float, put_double(p, (double)x)) CASE_OF(FLOAT64, double, put_double(p, x))
+        CASE_OF(BFLOAT16, uint16_t, put_double(p, (double)fid_float_from_bf16(x)))
+        CASE_OF(FLOAT16, uint16_t, put_double(p, (double)fid_float_from_f16(x)))
+        CASE_OF(INT64, int64_t, put(p, "%lld", (long long)x)) CASE_OF(INT32, int32_t, put(p, "%d", x))
+        CASE_OF(INT16, int16_t, put(p, "%d", x)) CASE_OF(INT8, int8_t, put(p, "%d", x))
+        CASE_OF(UINT8, uint8_t, put(p, "%d", x)) CASE_OF(BOOL, uint8_t, put(p, "%d", x))
 #undef CASE_OF
-    case FID_BFLOAT16: { uint16_t x; memcpy(&x, at, sizeof x); return fid_float_from_bf16(x); }
-    case FID_FLOAT16: { uint16_t x; memcpy(&x, at, sizeof x); return fid_float_from_f16(x); }
-    default: return 0;
+    default: put(p, "0"); return;
     }
 }
 
@@ -150,8 +153,7 @@ static void put_constant(printer *p, const fidc_value *v, int depth) {
         put(p, " {");
         for (size_t i = 0; i < count; i++) {
             if (i) put(p, ", ");
-            if (fid_dtype_is_float((fid_dtype)v->dtype)) put_double(p, element(v, i));
-            else put(p, "%lld", (long long)element(v, i));
+            put_element(p, v, i);
         }
         put(p, "}");
     }
