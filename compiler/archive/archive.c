@@ -12,6 +12,7 @@ struct fidc_archive_owner {
     size_t count, capacity;
     void *older;
     void (*destroy_older)(void *owner);
+    void (*forget_older)(void *owner);
 };
 
 /* ---- Ownership ---- */
@@ -25,13 +26,21 @@ static void destroy_owner(void *self) {
     fid_free(allocator, owner, sizeof *owner);
 }
 
+static void forget_owner(void *self) {
+    fidc_archive_owner *owner = self;
+    for (size_t i = 0; i < owner->count; i++) fidc_zip_forget(owner->zips[i]);
+    if (owner->forget_older) owner->forget_older(owner->older);
+}
+
 static fid_status create_owner(fidc_reader *r) {
     fidc_program *program = r->program;
     fidc_archive_owner *owner = fid_allocate(program->allocator, sizeof *owner);
     if (!owner) return FID_OUT_OF_MEMORY;
-    *owner = (fidc_archive_owner){.allocator = program->allocator, .older = program->owner, .destroy_older = program->destroy_owner};
+    *owner = (fidc_archive_owner){.allocator = program->allocator, .older = program->owner, .destroy_older = program->destroy_owner,
+                                     .forget_older = program->forget_owner};
     program->owner = r->owner = owner;
     program->destroy_owner = destroy_owner;
+    program->forget_owner = forget_owner;
     return FID_OK;
 }
 

@@ -185,6 +185,10 @@ void fidc_zip_close(fidc_zip *zip) {
     fid_free(zip->allocator, zip, sizeof *zip);
 }
 
+void fidc_zip_forget(const fidc_zip *zip) {
+    if (zip->mapping) madvise(zip->mapping, zip->file.size, MADV_DONTNEED); /* a failure costs memory only */
+}
+
 /* ---- Reading ---- */
 
 const char *fidc_zip_label(const fidc_zip *zip) { return zip->label; }

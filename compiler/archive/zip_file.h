@@ -18,6 +18,8 @@ fid_status fidc_zip_open_memory(fid_allocator allocator, const fid_sink *sink, c
                                 fidc_zip **out_zip);
 /* NULL allowed. Ends every span that came from the archive. */
 void fidc_zip_close(fidc_zip *zip);
+/* Lets the system take back the pages of the mapping; they are read again when needed. */
+void fidc_zip_forget(const fidc_zip *zip);
 
 const char *fidc_zip_label(const fidc_zip *zip);
 size_t fidc_zip_count(const fidc_zip *zip);

@@ -170,10 +170,13 @@ struct fidc_program {
     const fidc_expr **exprs; uint32_t expr_count, expr_capacity; /* interned */
     void *owner;                  /* archive bytes and the like that constants point into; closed by destroy_owner */
     void (*destroy_owner)(void *owner);
+    void (*forget_owner)(void *owner); /* gives back memory that is read again from the file when needed; NULL: there is none */
 };
 
 fid_status fidc_program_create(fid_allocator allocator, const fid_sink *sink, const fid_op_table *ops, fidc_program **out_program);
 void fidc_program_destroy(fidc_program *program);
+/* After weights were rewritten as a whole: what is left of the originals in memory goes. Costs reading it again where it is needed. */
+void fidc_program_forget(const fidc_program *program);
 fidc_graph *fidc_graph_create(fidc_program *program, const char *name); /* appended to methods if name is not NULL */
 
 /* Memory from the program's arena. A compile that runs out of memory ends by longjmp-free failure: these return NULL and

@@ -40,6 +40,10 @@ char *fidc_text_format(fidc_program *program, const char *format, ...) {
     return text;
 }
 
+void fidc_program_forget(const fidc_program *program) {
+    if (program->forget_owner) program->forget_owner(program->owner);
+}
+
 fidc_graph *fidc_graph_create(fidc_program *program, const char *name) {
     fidc_graph *graph = fidc_allocate(program, sizeof *graph);
     if (!graph) return NULL;

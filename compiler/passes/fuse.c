@@ -404,7 +404,10 @@ static fid_status fuse_graph(fuser *f, fidc_graph *graph) {
     for (fidc_node *node = graph->first; node; node = node->next)
         for (uint32_t i = 0; i < node->graph_count; i++) FID_TRY(fuse_graph(f, node->graphs[i]));
     f->graph = graph;
-    if (has_depthwise(graph)) FID_TRY(walk(f, fold_norm));
+    if (has_depthwise(graph)) {
+        FID_TRY(walk(f, fold_norm));
+        fidc_program_forget(f->program); /* scaled copies stand for the archive's weights: both would be in memory while packing */
+    }
     FID_TRY(walk(f, visit_image));
     FID_TRY(walk(f, scale_convolution));
     FID_TRY(walk(f, fuse_epilogue));
