@@ -163,6 +163,12 @@ static void largest_phase(const fid_convolution *from, const fidk_conv *conv, si
     }
 }
 
+size_t fidk_transposed_scratch_bytes(const fid_convolution *from, const fidk_conv *conv) {
+    size_t floats, bytes;
+    largest_phase(from, conv, &floats, &bytes);
+    return fidk_scratch_piece(floats * sizeof(float) + 1) + fidk_scratch_piece(bytes + 1);
+}
+
 fid_status fidk_transposed_run(fid_call *call, const fid_convolution *from, const fidk_conv *conv) {
     size_t floats, bytes;
     const float *weights = conv->weights;

@@ -196,15 +196,27 @@ static fid_status attention_prepare(fid_call *call) {
     return takes ? FID_OK : FID_NOT_SUPPORTED;
 }
 
+static fid_status attention_of(const fid_call *call, attention_work *w) {
+    *w = (attention_work){.out = fid_out_tensor(call, 0), .tiles = fidk_tiles_for(call->cpu)};
+    FID_TRY(fid_attention_of(call, &w->a, &w->lead));
+    plan_tasks(w, call->threads);
+    return FID_OK;
+}
+
 static fid_status attention_run(fid_call *call) {
-    attention_work w = {.out = fid_out_tensor(call, 0), .tiles = fidk_tiles_for(call->cpu)};
-    FID_TRY(fid_attention_of(call, &w.a, &w.lead));
+    attention_work w;
+    FID_TRY(attention_of(call, &w));
     if (fid_tensor_numel(w.out) == 0) return FID_OK;
-    plan_tasks(&w, call->threads);
     w.scratch = fid_call_scratch(call, w.task_bytes * w.tasks);
     if (!w.scratch) return FID_OUT_OF_MEMORY;
     fidk_parallel(call->threads, attention_task, &w, w.tasks);
     return FID_OK;
 }
 
-const fid_kernel fid_cpu_scaled_dot_product_attention = {.prepare = attention_prepare, .run = attention_run, .any_numbers = true};
+static size_t attention_bytes(const fid_call *call) {
+    attention_work w;
+    return attention_of(call, &w) == FID_OK ? w.task_bytes * w.tasks : 0;
+}
+
+const fid_kernel fid_cpu_scaled_dot_product_attention = {.prepare = attention_prepare, .run = attention_run, .scratch_bytes = attention_bytes,
+                                                         .any_numbers = true};

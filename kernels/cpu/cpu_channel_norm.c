@@ -60,7 +60,10 @@ static fid_status batch_norm_run(fid_call *call) {
     return FID_OK;
 }
 
-const fid_kernel fid_cpu__native_batch_norm_legit_no_training = {.prepare = batch_norm_prepare, .run = batch_norm_run, .any_numbers = true};
+static size_t batch_norm_bytes(const fid_call *call) { return 2 * (size_t)fid_arg_tensor(call, 0)->sizes[1] * sizeof(float) + 1; }
+
+const fid_kernel fid_cpu__native_batch_norm_legit_no_training = {.prepare = batch_norm_prepare, .run = batch_norm_run,
+                                                                 .scratch_bytes = batch_norm_bytes, .any_numbers = true};
 
 /* ---- native_group_norm(input, weight?, bias?, N, C, HxW, group, eps) -> output, mean, rstd ---- */
 
@@ -138,4 +141,7 @@ static fid_status group_norm_run(fid_call *call) {
     return FID_OK;
 }
 
-const fid_kernel fid_cpu_native_group_norm = {.prepare = group_norm_prepare, .run = group_norm_run, .any_numbers = true};
+static size_t group_norm_bytes(const fid_call *call) { return 3 * fidk_count(fid_arg_tensor(call, 0), 0, 2) * sizeof(float) + 1; }
+
+const fid_kernel fid_cpu_native_group_norm = {.prepare = group_norm_prepare, .run = group_norm_run, .scratch_bytes = group_norm_bytes,
+                                              .any_numbers = true};

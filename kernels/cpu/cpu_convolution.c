@@ -34,19 +34,29 @@ static fid_status fused_prepare(fid_call *call) {
     return takes ? FID_OK : FID_NOT_SUPPORTED;
 }
 
-static fid_status fused_run(fid_call *call) {
+static fid_status fused_conv_of(const fid_call *call, fidk_conv *out) {
     fid_convolution from;
     FID_TRY(fid_fused_convolution_of(call, &from));
-    fidk_conv conv = {.tiles = fidk_tiles_for(call->cpu), .threads = call->threads, .input = from.input->data,
-                      .weights = from.weight->data, .bias = fidk_floats(from.bias),
-                      .scale = fidk_floats(fid_arg_tensor(call, FID_FUSED_CONVOLUTION_SCALE)),
-                      .add = fidk_floats(fid_arg_tensor(call, FID_FUSED_CONVOLUTION_ADD)), .out = fid_out_tensor(call, 0)->data};
-    fidk_conv_set(&conv, &from);
-    FID_TRY(fid_fused_activation_of(call, FID_FUSED_CONVOLUTION_ACTIVATION, &conv.activation));
+    *out = (fidk_conv){.tiles = fidk_tiles_for(call->cpu), .threads = call->threads, .input = from.input->data,
+                       .weights = from.weight->data, .bias = fidk_floats(from.bias),
+                       .scale = fidk_floats(fid_arg_tensor(call, FID_FUSED_CONVOLUTION_SCALE)),
+                       .add = fidk_floats(fid_arg_tensor(call, FID_FUSED_CONVOLUTION_ADD)), .out = fid_out_tensor(call, 0)->data};
+    fidk_conv_set(out, &from);
+    return fid_fused_activation_of(call, FID_FUSED_CONVOLUTION_ACTIVATION, &out->activation);
+}
+
+static fid_status fused_run(fid_call *call) {
+    fidk_conv conv;
+    FID_TRY(fused_conv_of(call, &conv));
     return run_conv(call, &conv);
 }
 
-const fid_kernel fid_cpu_fused_convolution = {.prepare = fused_prepare, .run = fused_run};
+static size_t fused_bytes(const fid_call *call) {
+    fidk_conv conv;
+    return fused_conv_of(call, &conv) == FID_OK ? fidk_conv_scratch_bytes(&conv) : 0;
+}
+
+const fid_kernel fid_cpu_fused_convolution = {.prepare = fused_prepare, .run = fused_run, .scratch_bytes = fused_bytes};
 
 /* ---- aten::convolution ---- */
 
@@ -89,41 +99,69 @@ static float *scratch_floats(fid_call *call, size_t count) { return fid_call_scr
 
 static bool in_logical_order(const fid_tensor *tensor) { return !fid_is_channels_last(tensor->dim_order, tensor->rank); }
 
+/* Is this image, of `channels` and a size, turned? */
+static bool is_turned(const fid_tensor *image, size_t channels, const int64_t *sizes) {
+    return in_logical_order(image) && channels > 1 && sizes[0] * sizes[1] * sizes[2] > 1;
+}
+
+static size_t image_floats(const fidk_conv *conv, size_t channels, const int64_t *sizes) {
+    return conv->batch * channels * (size_t)(sizes[0] * sizes[1] * sizes[2]);
+}
+
+static fid_status convolution_of(const fid_call *call, fid_convolution *from, fidk_conv *out) {
+    const convolution_state *state = call->state;
+    FID_TRY(fid_convolution_of(call, from));
+    *out = (fidk_conv){.tiles = fidk_tiles_for(call->cpu), .threads = call->threads, .input = from->input->data,
+                       .weights = state->packed, .bias = fidk_floats(from->bias)};
+    fidk_conv_set(out, from);
+    if (from->transposed) out->depthwise = from->groups > 1 && from->groups == from->in_channels && from->groups == from->out_channels;
+    return FID_OK;
+}
+
 /* Runs on a channels-last input, into the output or, if that lies in logical order, into scratch and from there. */
 static fid_status run_and_turn(fid_call *call, const fid_convolution *from, fidk_conv *conv) {
     fid_tensor *out = fid_out_tensor(call, 0);
-    size_t points = (size_t)(conv->window.out[0] * conv->window.out[1] * conv->window.out[2]);
-    bool turn = in_logical_order(out) && points > 1 && conv->out_channels > 1;
-    conv->out = turn ? scratch_floats(call, conv->batch * points * conv->out_channels) : out->data;
+    const int64_t *sizes = conv->window.out;
+    bool turn = is_turned(out, conv->out_channels, sizes);
+    conv->out = turn ? scratch_floats(call, image_floats(conv, conv->out_channels, sizes)) : out->data;
     if (!conv->out) return FID_OUT_OF_MEMORY;
     FID_TRY(from->transposed ? fidk_transposed_run(call, from, conv) : run_conv(call, conv));
+    size_t points = (size_t)(sizes[0] * sizes[1] * sizes[2]);
     if (turn) fidk_transpose(conv->tiles, conv->threads, conv->out, conv->batch, points, conv->out_channels, out->data);
     return FID_OK;
 }
 
 static fid_status convolution_run(fid_call *call) {
-    const convolution_state *state = call->state;
     fid_convolution from;
-    FID_TRY(fid_convolution_of(call, &from));
+    fidk_conv conv;
+    FID_TRY(convolution_of(call, &from, &conv));
     if (fid_tensor_numel(fid_out_tensor(call, 0)) == 0) return FID_OK;
-    fidk_conv conv = {.tiles = fidk_tiles_for(call->cpu), .threads = call->threads, .input = from.input->data,
-                      .weights = state->packed, .bias = fidk_floats(from.bias)};
-    fidk_conv_set(&conv, &from);
-    if (from.transposed) conv.depthwise = from.groups > 1 && from.groups == from.in_channels && from.groups == from.out_channels;
     if (!conv.weights) {
         float *packed = scratch_floats(call, packed_floats(&from));
         if (!packed) return FID_OUT_OF_MEMORY;
         pack(&from, packed);
         conv.weights = packed;
     }
-    size_t points = (size_t)(conv.window.in[0] * conv.window.in[1] * conv.window.in[2]);
-    if (in_logical_order(from.input) && points > 1 && conv.in_channels > 1) {
-        float *turned = scratch_floats(call, conv.batch * points * conv.in_channels);
+    const int64_t *sizes = conv.window.in;
+    if (is_turned(from.input, conv.in_channels, sizes)) {
+        float *turned = scratch_floats(call, image_floats(&conv, conv.in_channels, sizes));
         if (!turned) return FID_OUT_OF_MEMORY;
-        fidk_transpose(conv.tiles, conv.threads, conv.input, conv.batch, conv.in_channels, points, turned);
+        fidk_transpose(conv.tiles, conv.threads, conv.input, conv.batch, conv.in_channels, (size_t)(sizes[0] * sizes[1] * sizes[2]), turned);
         conv.input = turned;
     }
     return run_and_turn(call, &from, &conv);
 }
 
-const fid_kernel fid_cpu_convolution = {.prepare = convolution_prepare, .run = convolution_run};
+static size_t convolution_bytes(const fid_call *call) {
+    fid_convolution from;
+    fidk_conv conv;
+    if (convolution_of(call, &from, &conv) != FID_OK) return 0;
+    const fid_window *w = &conv.window;
+    size_t bytes = conv.weights ? 0 : fidk_scratch_piece(packed_floats(&from) * sizeof(float) + 1);
+    if (is_turned(from.input, conv.in_channels, w->in)) bytes += fidk_scratch_piece(image_floats(&conv, conv.in_channels, w->in) * sizeof(float) + 1);
+    if (is_turned(fid_out_tensor(call, 0), conv.out_channels, w->out))
+        bytes += fidk_scratch_piece(image_floats(&conv, conv.out_channels, w->out) * sizeof(float) + 1);
+    return bytes + (from.transposed ? fidk_transposed_scratch_bytes(&from, &conv) : fidk_scratch_piece(fidk_conv_scratch_bytes(&conv)));
+}
+
+const fid_kernel fid_cpu_convolution = {.prepare = convolution_prepare, .run = convolution_run, .scratch_bytes = convolution_bytes};

@@ -38,7 +38,7 @@ static bool use_plain(const linear_job *job) { return !job->transposed && (job->
 
 /* Bytes for the packed weight, 0 if none is wanted. */
 static size_t pack_bytes(const linear_job *job) {
-    return use_plain(job) ? 0 : (fidk_packed_floats(job->gemm.n, job->gemm.k) * sizeof(float) + 63) / 64 * 64;
+    return use_plain(job) ? 0 : fidk_scratch_piece(fidk_packed_floats(job->gemm.n, job->gemm.k) * sizeof(float));
 }
 
 static void set_plain(fidk_gemm *gemm, const float *b) {
@@ -66,6 +66,12 @@ static fid_status run_gemm(fid_call *call, const fidk_gemm *gemm) {
     if (bytes && !scratch) return FID_OUT_OF_MEMORY;
     fidk_gemm_run(gemm, scratch);
     return FID_OK;
+}
+
+static size_t job_bytes(const fid_call *call, const linear_job *job) {
+    const linear_state *state = call->state;
+    size_t packed = state && state->packed ? 0 : pack_bytes(job);
+    return packed + fidk_scratch_piece(fidk_gemm_scratch_bytes(&job->gemm));
 }
 
 static fid_status run_job(fid_call *call, linear_job *job) {
@@ -96,18 +102,28 @@ static fid_status fused_linear_prepare(fid_call *call) {
     return takes && fidk_plain_f32(fid_out_tensor(call, 0)) ? FID_OK : FID_NOT_SUPPORTED;
 }
 
-static fid_status fused_linear_run(fid_call *call) {
+static fidk_gemm fused_linear_of(const fid_call *call) {
     const fid_tensor *self = fid_arg_tensor(call, 0), *out = fid_out_tensor(call, 0);
     size_t k = (size_t)self->sizes[self->rank - 1], n = (size_t)fid_arg_int(call, 4);
     fidk_gemm gemm = {.tiles = fidk_tiles_for(call->cpu), .threads = call->threads, .m = fidk_count(self, 0, self->rank - 1u),
                       .n = n, .k = k, .a = self->data, .a_stride = k, .c = out->data, .c_stride = n, .add_stride = n,
                       .bias = fidk_floats(fid_arg_tensor(call, 2)), .add = fidk_floats(fid_arg_tensor(call, 3))};
-    FID_TRY(fid_fused_activation_of(call, 5, &gemm.activation));
     fidk_gemm_set_packed_tensor(&gemm, fid_arg_tensor(call, 1));
+    return gemm;
+}
+
+static fid_status fused_linear_run(fid_call *call) {
+    fidk_gemm gemm = fused_linear_of(call);
+    FID_TRY(fid_fused_activation_of(call, 5, &gemm.activation));
     return run_gemm(call, &gemm);
 }
 
-const fid_kernel fid_cpu_fused_linear = {.prepare = fused_linear_prepare, .run = fused_linear_run};
+static size_t fused_linear_bytes(const fid_call *call) {
+    fidk_gemm gemm = fused_linear_of(call);
+    return fidk_gemm_scratch_bytes(&gemm);
+}
+
+const fid_kernel fid_cpu_fused_linear = {.prepare = fused_linear_prepare, .run = fused_linear_run, .scratch_bytes = fused_linear_bytes};
 
 /* ---- aten::linear(input, weight, bias) ---- */
 
@@ -132,7 +148,12 @@ static fid_status linear_run(fid_call *call) {
     return run_job(call, &job);
 }
 
-const fid_kernel fid_cpu_linear = {.prepare = linear_prepare, .run = linear_run};
+static size_t linear_bytes(const fid_call *call) {
+    linear_job job = linear_of(call);
+    return job_bytes(call, &job);
+}
+
+const fid_kernel fid_cpu_linear = {.prepare = linear_prepare, .run = linear_run, .scratch_bytes = linear_bytes};
 
 /* ---- aten::mm(self, mat2) ---- */
 
@@ -155,7 +176,12 @@ static fid_status mm_run(fid_call *call) {
     return run_job(call, &job);
 }
 
-const fid_kernel fid_cpu_mm = {.prepare = mm_prepare, .run = mm_run};
+static size_t mm_bytes(const fid_call *call) {
+    linear_job job = mm_of(call, 0);
+    return job_bytes(call, &job);
+}
+
+const fid_kernel fid_cpu_mm = {.prepare = mm_prepare, .run = mm_run, .scratch_bytes = mm_bytes};
 
 /* ---- aten::addmm(self, mat1, mat2, beta, alpha), for factors of one ---- */
 
@@ -191,7 +217,13 @@ static fid_status addmm_run(fid_call *call) {
     return run_job(call, &job);
 }
 
-const fid_kernel fid_cpu_addmm = {.prepare = addmm_prepare, .run = addmm_run};
+/* With the space for a `self` that must be spread out. */
+static size_t addmm_bytes(const fid_call *call) {
+    linear_job job = mm_of(call, 1);
+    return job_bytes(call, &job) + fidk_scratch_piece(job.gemm.m * job.gemm.n * sizeof(float) + 1);
+}
+
+const fid_kernel fid_cpu_addmm = {.prepare = addmm_prepare, .run = addmm_run, .scratch_bytes = addmm_bytes};
 
 /* ---- aten::bmm and aten::matmul(self, other): batches in parallel, each product serial, unless there are few ---- */
 
@@ -236,23 +268,37 @@ static fid_status matmul_prepare(fid_call *call) {
     return takes ? FID_OK : FID_NOT_SUPPORTED;
 }
 
-static fid_status matmul_run(fid_call *call) {
-    const fid_tensor *a = fid_arg_tensor(call, 0), *b = fid_arg_tensor(call, 1), *out = fid_out_tensor(call, 0);
-    matmul_work w = {.job = mm_of(call, 0), .a = a, .b = b, .out = out};
+/* Batches of products; `b` has more than two dimensions. */
+static matmul_work matmul_of(const fid_call *call) {
+    const fid_tensor *a = fid_arg_tensor(call, 0), *out = fid_out_tensor(call, 0);
+    matmul_work w = {.job = mm_of(call, 0), .a = a, .b = fid_arg_tensor(call, 1), .out = out};
     fidk_gemm *gemm = &w.job.gemm;
-    if (b->rank == 2) return run_job(call, &w.job); /* one product over all rows */
     gemm->m = (size_t)a->sizes[a->rank - 2];
     w.batches = fidk_count(out, 0, out->rank - 2u);
     w.tasks = fidk_worthwhile_threads(call->threads, (double)fid_tensor_numel(out) * (double)gemm->k);
     if (w.batches < w.tasks) w.tasks = 1;
     else gemm->threads = NULL;
     w.pack_bytes = pack_bytes(&w.job);
-    w.product_bytes = (fidk_gemm_scratch_bytes(gemm) + 63) / 64 * 64;
+    w.product_bytes = fidk_scratch_piece(fidk_gemm_scratch_bytes(gemm));
+    return w;
+}
+
+static fid_status matmul_run(fid_call *call) {
+    linear_job job = mm_of(call, 0);
+    if (fid_arg_tensor(call, 1)->rank == 2) return run_job(call, &job); /* one product over all rows */
+    matmul_work w = matmul_of(call);
     w.scratch = fid_call_scratch(call, w.tasks * (w.pack_bytes + w.product_bytes) + 1);
     if (!w.scratch) return FID_OUT_OF_MEMORY;
     fidk_parallel(call->threads, matmul_task, &w, w.tasks);
     return FID_OK;
 }
 
-const fid_kernel fid_cpu_matmul = {.prepare = matmul_prepare, .run = matmul_run, .any_numbers = true};
-const fid_kernel fid_cpu_bmm = {.prepare = matmul_prepare, .run = matmul_run};
+static size_t matmul_bytes(const fid_call *call) {
+    linear_job job = mm_of(call, 0);
+    if (fid_arg_tensor(call, 1)->rank == 2) return job_bytes(call, &job);
+    matmul_work w = matmul_of(call);
+    return fidk_scratch_piece(w.tasks * (w.pack_bytes + w.product_bytes) + 1);
+}
+
+const fid_kernel fid_cpu_matmul = {.prepare = matmul_prepare, .run = matmul_run, .scratch_bytes = matmul_bytes, .any_numbers = true};
+const fid_kernel fid_cpu_bmm = {.prepare = matmul_prepare, .run = matmul_run, .scratch_bytes = matmul_bytes, .any_numbers = true};

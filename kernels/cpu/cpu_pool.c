@@ -57,17 +57,21 @@ static fid_status prepare(fid_call *call) {
 
 static size_t points(const int64_t *sizes) { return (size_t)(sizes[0] * sizes[1] * sizes[2]); }
 
-static fid_status run_pool(fid_call *call, const fid_pool *pool, pool_work *w) {
-    const fid_tensor *out = fid_out_tensor(call, 0);
+static void plan_pool(const fid_call *call, const fid_pool *pool, pool_work *w) {
     w->tiles = fidk_tiles_for(call->cpu);
     w->window = pool->window;
     w->batch = (size_t)pool->input->sizes[0], w->channels = (size_t)pool->input->sizes[1];
     w->lines = w->batch * (size_t)(w->window.out[0] * w->window.out[1]);
-    if (fid_tensor_numel(out) == 0) return FID_OK;
-    bool turn_in = fidk_plain_f32(pool->input), turn_out = fidk_plain_f32(out);
-    w->tasks = fidk_worthwhile_threads(call->threads, (double)fid_tensor_numel(out) * (double)fidk_window_count(&w->window));
+    w->tasks = fidk_worthwhile_threads(call->threads, (double)fid_tensor_numel(fid_out_tensor(call, 0)) * (double)fidk_window_count(&w->window));
     if (w->tasks > w->lines) w->tasks = w->lines;
     w->task_bytes = fidk_window_count(&w->window) * sizeof(int64_t);
+}
+
+static fid_status run_pool(fid_call *call, const fid_pool *pool, pool_work *w) {
+    const fid_tensor *out = fid_out_tensor(call, 0);
+    plan_pool(call, pool, w);
+    if (fid_tensor_numel(out) == 0) return FID_OK;
+    bool turn_in = fidk_plain_f32(pool->input), turn_out = fidk_plain_f32(out);
     w->scratch = fid_call_scratch(call, w->task_bytes * w->tasks);
     float *in = turn_in ? fid_call_scratch(call, fid_tensor_bytes(pool->input)) : pool->input->data;
     w->in = in;
@@ -79,11 +83,24 @@ static fid_status run_pool(fid_call *call, const fid_pool *pool, pool_work *w) {
     return FID_OK;
 }
 
+static size_t pool_bytes(const fid_call *call, const fid_pool *pool) {
+    const fid_tensor *out = fid_out_tensor(call, 0);
+    pool_work w = {.largest = false};
+    plan_pool(call, pool, &w);
+    return fidk_scratch_piece(w.task_bytes * w.tasks) + (fidk_plain_f32(pool->input) ? fidk_scratch_piece(fid_tensor_bytes(pool->input)) : 0) +
+           (fidk_plain_f32(out) ? fidk_scratch_piece(fid_tensor_bytes(out)) : 0);
+}
+
 static fid_status max_run(fid_call *call) {
     pool_work w = {.largest = true, .divisor = 1};
     fid_pool pool;
     FID_TRY(fid_max_pool_of(call, 2, &pool));
     return run_pool(call, &pool, &w);
+}
+
+static size_t max_bytes(const fid_call *call) {
+    fid_pool pool;
+    return fid_max_pool_of(call, 2, &pool) == FID_OK ? pool_bytes(call, &pool) : 0;
 }
 
 static fid_status avg_run(fid_call *call) {
@@ -93,5 +110,10 @@ static fid_status avg_run(fid_call *call) {
     return run_pool(call, &pool, &w);
 }
 
-const fid_kernel fid_cpu_fused_max_pool2d = {.prepare = prepare, .run = max_run, .any_numbers = true};
-const fid_kernel fid_cpu_avg_pool2d = {.prepare = prepare, .run = avg_run, .any_numbers = true};
+static size_t avg_bytes(const fid_call *call) {
+    fid_pool pool;
+    return fid_avg_pool_of(call, 2, &pool) == FID_OK ? pool_bytes(call, &pool) : 0;
+}
+
+const fid_kernel fid_cpu_fused_max_pool2d = {.prepare = prepare, .run = max_run, .scratch_bytes = max_bytes, .any_numbers = true};
+const fid_kernel fid_cpu_avg_pool2d = {.prepare = prepare, .run = avg_run, .scratch_bytes = avg_bytes, .any_numbers = true};

@@ -191,10 +191,24 @@ static fid_status run_kind(fid_call *call, fid_recurrent_kind kind) {
     return run_layers(call, &r);
 }
 
+/* As begin_work, run_layers and cell_of take it. */
+static size_t bytes_of(const fid_call *call, fid_recurrent_kind kind) {
+    const recurrent_state *state = call->state;
+    fid_recurrent r;
+    if (fid_recurrent_of(call, kind, &r) != FID_OK) return 0;
+    size_t gates = (size_t)(r.hidden_width * fid_recurrent_gates(kind)), rows = (size_t)(r.length * r.batch);
+    size_t bytes = fidk_scratch_piece(rows * gates * sizeof(float) + 1) + fidk_scratch_piece((size_t)r.batch * gates * sizeof(float) + 1);
+    if (r.layers > 1) bytes += fidk_scratch_piece(rows * (size_t)(r.hidden_width * r.directions) * sizeof(float) + 1);
+    for (int64_t i = 0; !state->cells && i < r.layers * r.directions; i++)
+        bytes += cell_bytes(&r, (size_t)(i < r.directions ? r.in : r.hidden_width * r.directions));
+    return bytes;
+}
+
 #define DEFINE_KERNEL(id, kind)                                                                                        \
     static fid_status id##_prepare(fid_call *call) { return prepare_kind(call, kind); }                               \
     static fid_status id##_run(fid_call *call) { return run_kind(call, kind); }                                       \
-    const fid_kernel fid_cpu_##id = {.prepare = id##_prepare, .run = id##_run};
+    static size_t id##_bytes(const fid_call *call) { return bytes_of(call, kind); }                                    \
+    const fid_kernel fid_cpu_##id = {.prepare = id##_prepare, .run = id##_run, .scratch_bytes = id##_bytes};
 
 DEFINE_KERNEL(lstm_input, FID_LSTM)
 DEFINE_KERNEL(gru_input, FID_GRU)

@@ -75,10 +75,17 @@ static fid_status log_softmax_run(fid_call *call) {
     return softmax_along(call, dim, true);
 }
 
-const fid_kernel fid_cpu__softmax = {.prepare = softmax_prepare, .run = softmax_run, .any_numbers = true};
-const fid_kernel fid_cpu__log_softmax = {.prepare = softmax_prepare, .run = log_softmax_run, .any_numbers = true};
-const fid_kernel fid_cpu_softmax_int = {.prepare = softmax_prepare, .run = softmax_run, .any_numbers = true};
-const fid_kernel fid_cpu_log_softmax_int = {.prepare = softmax_prepare, .run = log_softmax_run, .any_numbers = true};
+/* Room for a tensor that is turned; over the last dimension none is. */
+static size_t softmax_bytes(const fid_call *call) {
+    const fid_tensor *self = fid_arg_tensor(call, 0);
+    int64_t dim = fid_arg_int(call, 1);
+    return dim == -1 || dim + 1 == self->rank ? 0 : fid_tensor_bytes(self);
+}
+
+const fid_kernel fid_cpu__softmax = {.prepare = softmax_prepare, .run = softmax_run, .scratch_bytes = softmax_bytes, .any_numbers = true};
+const fid_kernel fid_cpu__log_softmax = {.prepare = softmax_prepare, .run = log_softmax_run, .scratch_bytes = softmax_bytes, .any_numbers = true};
+const fid_kernel fid_cpu_softmax_int = {.prepare = softmax_prepare, .run = softmax_run, .scratch_bytes = softmax_bytes, .any_numbers = true};
+const fid_kernel fid_cpu_log_softmax_int = {.prepare = softmax_prepare, .run = log_softmax_run, .scratch_bytes = softmax_bytes, .any_numbers = true};
 
 /* ---- layer_norm, native_layer_norm, rms_norm(input, normalized_shape, weight, [bias,] eps) ---- */
 

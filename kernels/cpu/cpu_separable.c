@@ -147,19 +147,29 @@ static fid_status prepare(fid_call *call) {
     return takes ? FID_OK : FID_NOT_SUPPORTED;
 }
 
+static fid_status work_of(const fid_call *call, separable_work *w) {
+    *w = (separable_work){.tiles = fidk_tiles_for(call->cpu), .in = fid_arg_tensor(call, 0)->data, .out = fid_out_tensor(call, 0)->data};
+    FID_TRY(fid_separable_of(call, &w->s));
+    w->depthwise = (fidk_conv){.tiles = w->tiles, .weights = w->s.depthwise.weight->data, .bias = floats_of(w->s.depthwise.bias),
+                               .activation = w->s.activation};
+    fidk_conv_set(&w->depthwise, &w->s.depthwise);
+    w->depthwise.batch = 1;
+    return plan_bands(w, call->threads);
+}
+
 static fid_status run(fid_call *call) {
-    separable_work w = {.tiles = fidk_tiles_for(call->cpu), .in = fid_arg_tensor(call, 0)->data, .out = fid_out_tensor(call, 0)->data};
-    FID_TRY(fid_separable_of(call, &w.s));
+    separable_work w;
+    FID_TRY(work_of(call, &w));
     if (fid_tensor_numel(fid_out_tensor(call, 0)) == 0) return FID_OK;
-    w.depthwise = (fidk_conv){.tiles = w.tiles, .weights = w.s.depthwise.weight->data, .bias = floats_of(w.s.depthwise.bias),
-                              .activation = w.s.activation};
-    fidk_conv_set(&w.depthwise, &w.s.depthwise);
-    w.depthwise.batch = 1;
-    FID_TRY(plan_bands(&w, call->threads));
     w.scratch = fid_call_scratch(call, w.task_bytes * w.tasks);
     if (!w.scratch) return FID_OUT_OF_MEMORY;
     fidk_parallel(call->threads, run_task, &w, w.tasks);
     return FID_OK;
 }
 
-const fid_kernel fid_cpu_fused_separable = {.prepare = prepare, .run = run};
+static size_t scratch_bytes(const fid_call *call) {
+    separable_work w;
+    return work_of(call, &w) == FID_OK ? w.task_bytes * w.tasks : 0;
+}
+
+const fid_kernel fid_cpu_fused_separable = {.prepare = prepare, .run = run, .scratch_bytes = scratch_bytes};

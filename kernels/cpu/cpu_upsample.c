@@ -112,11 +112,19 @@ static fid_status run_upsample(fid_call *call, fid_resample_form form, bool near
     return FID_OK;
 }
 
+/* As run_upsample takes it: the taps, the turned input, the output before it is turned. */
+static size_t scratch_bytes(const fid_call *call) {
+    const fid_tensor *self = fid_arg_tensor(call, 0), *out = fid_out_tensor(call, 0);
+    size_t taps = (size_t)(out->sizes[2] + out->sizes[3]) * sizeof(axis_taps);
+    return fidk_scratch_piece(taps) + (fidk_plain_f32(self) ? fidk_scratch_piece(fid_tensor_bytes(self)) : 0) +
+           (fidk_plain_f32(out) ? fidk_scratch_piece(fid_tensor_bytes(out)) : 0);
+}
+
 #define DEFINE_KERNELS(id, align, nearest)                                                                             \
     static fid_status id##_run(fid_call *call) { return run_upsample(call, (fid_resample_form){2, align, false}, nearest); } \
     static fid_status id##_vec_run(fid_call *call) { return run_upsample(call, (fid_resample_form){2, align, true}, nearest); } \
-    const fid_kernel fid_cpu_##id = {.prepare = prepare, .run = id##_run, .any_numbers = true};                                             \
-    const fid_kernel fid_cpu_##id##_vec = {.prepare = prepare, .run = id##_vec_run, .any_numbers = true};
+    const fid_kernel fid_cpu_##id = {.prepare = prepare, .run = id##_run, .scratch_bytes = scratch_bytes, .any_numbers = true};                                             \
+    const fid_kernel fid_cpu_##id##_vec = {.prepare = prepare, .run = id##_vec_run, .scratch_bytes = scratch_bytes, .any_numbers = true};
 
 DEFINE_KERNELS(upsample_nearest2d, false, true)
 DEFINE_KERNELS(upsample_bilinear2d, true, false)

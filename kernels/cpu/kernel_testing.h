@@ -103,8 +103,15 @@ TESTING fid_value *testing_ints(size_t count, const int64_t *items) {
 
 /* ---- Running ---- */
 
+/* Scratch that counts what is taken, for comparison with what the kernel announced. */
+TESTING size_t *testing_taken(void) {
+    static size_t taken;
+    return &taken;
+}
+
 TESTING void *testing_take(struct fid_scratch *self, size_t bytes) {
     (void)self;
+    *testing_taken() += (bytes + 63) / 64 * 64;
     return testing_allocate(bytes);
 }
 
@@ -158,7 +165,10 @@ TESTING fid_tensor *testing_run(const fid_op *op, const fid_kernel *kernel, size
     if (out_declined) *out_declined = status == FID_NOT_SUPPORTED;
     if (status == FID_NOT_SUPPORTED) return NULL;
     assert_int_equal(status, FID_OK);
+    size_t announced = kernel->scratch_bytes ? kernel->scratch_bytes(&call) : 0;
+    *testing_taken() = 0;
     assert_int_equal(kernel->run(&call), FID_OK);
+    if (kernel != op->reference) assert_true(*testing_taken() <= (announced + 63) / 64 * 64); /* so that a run allocates nothing */
     return args[arg_count]->as.tensor;
 }
 

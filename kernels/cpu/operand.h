@@ -12,6 +12,8 @@ static inline bool fidk_is_f32(const fid_tensor *tensor) { return !tensor || ten
 /* Product of sizes[begin..end). */
 size_t fidk_count(const fid_tensor *tensor, size_t begin, size_t end);
 static inline bool fidk_is_constant(const fid_tensor *tensor) { return tensor && (tensor->flags & FID_TENSOR_CONSTANT) && tensor->data; }
+/* What a piece of scratch takes up: for kernels' scratch_bytes, which add up the pieces of a run. */
+static inline size_t fidk_scratch_piece(size_t bytes) { return (bytes + 63) / 64 * 64; }
 static inline const float *fidk_floats(const fid_tensor *tensor) { return tensor ? tensor->data : NULL; }
 
 #endif
