@@ -171,6 +171,17 @@ def check_deterministic(fidibus, archive):
         raise Failure("two compilations differ")
 
 
+def check_in_upstream(program, archive, files, expected, work):
+    """Our portable program in upstream's runtime gives eager's numbers, or those of upstream's own program of the same archive there:
+    on deep networks upstream's kernels round further from eager than the tolerance (resnet50: 2e-5 of the scale)."""
+    found = run_upstream(program, files, len(expected), work)
+    try:
+        return check_outputs(found, expected)
+    except Failure:
+        own = run_upstream(export_upstream(archive, work), files, len(expected), work)
+        return check_outputs(found, own)
+
+
 def check_cosine(found, expected):
     a, b = found[0].ravel().astype(np.float64), expected[0].ravel().astype(np.float64)
     cosine = a @ b / np.sqrt((a @ a) * (b @ b))
@@ -199,7 +210,7 @@ def check_model(score, fidibus, name, upstream):
         return
     score.check(
         f"{name}: portable program in upstream's runtime",
-        lambda: check_outputs(run_upstream(portable, files, len(expected), work), expected),
+        lambda: check_in_upstream(portable, archive, files, expected, work),
     )
     score.check(
         f"{name}: upstream's program here",
