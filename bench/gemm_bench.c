@@ -1,8 +1,8 @@
 /* Speed of the packed matrix product: GFLOP/s of shapes from real models, for each instruction set of this machine.
  *
- *   gemm_bench [threads]
+ *   cc -std=gnu11 -O2 -I. bench/gemm_bench.c build/libfidibus.a -lm -lpthread -o gemm_bench && ./gemm_bench
  *
- * Each figure is the fastest of many runs. Shapes are (rows, columns, depth). */
+ * One thread; each figure is the fastest of many runs. Shapes are (rows, columns, depth). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
