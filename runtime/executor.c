@@ -78,7 +78,7 @@ static fid_status run_kernel(fid_method *method, fid_method_call *mc) {
 
 static fid_backend_run backend_run(fid_method *method) {
     return (fid_backend_run){.struct_size = sizeof(fid_backend_run), .sink = &method->sink, .threads = method->threads,
-                             .cancelled = &method->cancelled};
+                             .cancelled = &method->turn};
 }
 
 static fid_status wait_pending(fid_method *method) {
@@ -178,7 +178,7 @@ static fid_status run_code(fid_method *method, const fid_code *code, uint32_t *i
 
 static fid_status run_chain(fid_method *method, const fid_chain *chain) {
     for (uint32_t at = 0; at < chain->count;) {
-        if (__atomic_load_n(&method->cancelled, __ATOMIC_RELAXED)) {
+        if (__atomic_load_n(&method->turn, __ATOMIC_RELAXED) != FID_TURN_TAKEN) {
             return fid_fail(&method->sink, FID_CANCELLED, "the run was cancelled before instruction %u", at);
         }
         const fid_code *code = &chain->code[at];
@@ -209,7 +209,6 @@ fid_status fid_method_run(fid_method *method) {
     FID_TRY(fid_method_enter(method));
     fid_status status = fid_method_begin_inputs(method);
     if (status == FID_OK) {
-        __atomic_store_n(&method->cancelled, 0, __ATOMIC_RELAXED);
         fid_method_rebind(method);
         status = run_all(method);
         if (status == FID_OK) status = fid_method_copy_outputs(method);
@@ -220,14 +219,18 @@ fid_status fid_method_run(fid_method *method) {
     return status;
 }
 
-void fid_method_cancel(fid_method *method) { __atomic_store_n(&method->cancelled, 1, __ATOMIC_RELAXED); }
+void fid_method_cancel(fid_method *method) {
+    uint32_t taken = FID_TURN_TAKEN;
+    __atomic_compare_exchange_n(&method->turn, &taken, FID_TURN_CANCELLED, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
 
 fid_status fid_method_enter(fid_method *method) {
-    if (__atomic_exchange_n(&method->busy, 1, __ATOMIC_ACQUIRE)) {
+    uint32_t free_turn = FID_TURN_FREE;
+    if (!__atomic_compare_exchange_n(&method->turn, &free_turn, FID_TURN_TAKEN, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
         return fid_fail(&method->sink, FID_INVALID_STATE, "method %s is in use by another thread; give each thread its own",
                         method->name);
     }
     return FID_OK;
 }
 
-void fid_method_leave(fid_method *method) { __atomic_store_n(&method->busy, 0, __ATOMIC_RELEASE); }
+void fid_method_leave(fid_method *method) { __atomic_store_n(&method->turn, FID_TURN_FREE, __ATOMIC_RELEASE); }

@@ -314,7 +314,7 @@ fid_status fid_method_copy_outputs(fid_method *method) {
 }
 
 fid_status fid_method_output(const fid_method *method, size_t index, const fid_value **out_value) {
-    if (__atomic_load_n(&method->busy, __ATOMIC_ACQUIRE)) {
+    if (__atomic_load_n(&method->turn, __ATOMIC_ACQUIRE) != FID_TURN_FREE) {
         return fid_fail(&method->sink, FID_INVALID_STATE, "method %s is running", method->name);
     }
     FID_TRY(check_number(method, "output", index, method->output_count));

@@ -61,6 +61,7 @@ static fid_method *create(fid_program *program, fid_fb_ref plan, const fid_metho
     method->threads = options->threads ? options->threads : program->environment.threads;
     method->cpu = program->environment.cpu;
     method->no_cpu_kernels = options->no_cpu_kernels;
+    method->turn = FID_TURN_FREE;
     fid_arena_init(&method->arena, allocator, ARENA_BLOCK);
     fid_method_scratch_init(method);
     return method;

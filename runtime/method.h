@@ -169,9 +169,12 @@ struct fid_method {
     fid_scratch_chunk *overflow; /* scratch that went beyond the block, until the call ends */
     fid_scratch_chunk *retired;  /* homes that were outgrown, until the next run: views may still stand on them */
 
-    uint32_t busy;      /* atomic: one thread at a time */
-    uint32_t cancelled; /* atomic */
+    uint32_t turn; /* atomic: FID_TURN_; one thread at a time */
 };
+
+/* One word says whether a thread has the method and whether its run shall end, so that a cancel neither comes too early to count nor
+ * outlives the run that it was meant for. Nonzero during a run means: end. */
+enum { FID_TURN_TAKEN = 0, FID_TURN_CANCELLED = 1, FID_TURN_FREE = 2 };
 
 /* ---- values.c: values, tensors, planned memory ---- */
 fid_status fid_method_load_values(fid_method *method);
