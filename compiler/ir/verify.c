@@ -215,6 +215,43 @@ static fid_status check_shapes(const fidc_node *node) {
     return status;
 }
 
+/* ---- Control flow ---- */
+
+/* Items of the list arguments from `first` on: what sub-graphs are called with. */
+static uint32_t count_operands(const fidc_node *node, uint32_t first) {
+    uint32_t count = 0;
+    for (uint32_t i = first; i < node->arg_count; i++) {
+        if (node->args[i].kind == FIDC_ARG_LIST) count += node->args[i].as.list.count;
+    }
+    return count;
+}
+
+static fid_status check_sub_graph(const fidc_node *node, uint32_t index, uint32_t inputs, uint32_t outputs) {
+    const fid_sink *sink = node->graph->program->sink;
+    if (index >= node->graph_count) return fid_fail(sink, FID_INVALID_PROGRAM, "%s has %u graphs, it needs more", fidc_where(node), node->graph_count);
+    const fidc_graph *graph = node->graphs[index];
+    if (graph->input_count == inputs && graph->output_count == outputs) return FID_OK;
+    return fid_fail(sink, FID_INVALID_PROGRAM, "%s: graph %u takes %u values and gives %u, it is called with %u and for %u", fidc_where(node), index,
+                    graph->input_count, graph->output_count, inputs, outputs);
+}
+
+/* Sub-graphs are as many as the operator runs, take what they are called with and give what is taken from them. */
+static fid_status check_control(const fidc_node *node) {
+    bool cond = fidc_is(node, FID_OPID_cond), loop = fidc_is(node, FID_OPID_while_loop), scan = fidc_is(node, FID_OPID_scan);
+    const fid_sink *sink = node->graph->program->sink;
+    if (!cond && !loop && !scan && !fidc_is(node, FID_OPID_map_impl)) {
+        return fid_fail(sink, FID_INVALID_PROGRAM, "%s has graphs, its operator runs none", fidc_where(node));
+    }
+    bool carries = loop || scan;
+    if (!node->arg_count || cond == (node->args[0].kind == FIDC_ARG_LIST) ||
+        (carries && node->output_count < node->args[0].as.list.count)) {
+        return fid_fail(sink, FID_INVALID_PROGRAM, "%s has a wrong first argument", fidc_where(node));
+    }
+    uint32_t inputs = count_operands(node, cond ? 1 : 0);
+    FID_TRY(check_sub_graph(node, 0, inputs, loop ? 1 : node->output_count));
+    return cond || loop ? check_sub_graph(node, 1, inputs, node->output_count) : FID_OK;
+}
+
 /* ---- Whole graphs ---- */
 
 static fid_status check_graph(const fidc_graph *graph, const scope *outer);
@@ -224,7 +261,8 @@ static fid_status check_node(const scope *s, const fidc_node *node) {
         for (uint32_t i = 0; i < node->arg_count; i++) FID_TRY(check_use(s, &node->args[i], node));
         for (uint32_t i = 0; i < node->graph_count; i++) FID_TRY(check_graph(node->graphs[i], s));
     }
-    if (!node->graph_count) {
+    if (node->graph_count) FID_TRY(check_control(node));
+    else {
         FID_TRY(check_schema(node));
         FID_TRY(check_results(node)); /* shape functions write as many metas as the schema has results */
         FID_TRY(check_shapes(node));
