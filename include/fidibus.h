@@ -91,6 +91,16 @@ size_t fid_method_output_count(const fid_method *method);
 fid_status fid_method_input_info(const fid_method *method, size_t index, fid_tensor_info *out_info);
 fid_status fid_method_output_info(const fid_method *method, size_t index, fid_tensor_info *out_info);
 size_t fid_method_planned_bytes(const fid_method *method);
+
+/* The operator calls of a method in program order, branches included: which kernel runs each on this machine. */
+typedef struct fid_kernel_info {
+    const char *name;      /* "aten::add.out" */
+    bool tuned;            /* a fast kernel took the call; else the reference kernel runs it */
+    bool computes;         /* works on elements: false for numbers, views and what makes no tensor */
+} fid_kernel_info;
+/* FID_NOT_FOUND past the last call. */
+fid_status fid_method_kernel(const fid_method *method, size_t index, fid_kernel_info *out_info);
+
 /* How the model's nested inputs and outputs flatten to lists: upstream's encoded text, "" if the program has none. */
 const char *fid_method_input_tree(const fid_method *method);
 const char *fid_method_output_tree(const fid_method *method);

@@ -95,6 +95,19 @@ void fid_method_unload(fid_method *method) {
 
 size_t fid_method_planned_bytes(const fid_method *method) { return method->planned_size; }
 
+fid_status fid_method_kernel(const fid_method *method, size_t index, fid_kernel_info *out_info) {
+    for (uint32_t c = 0; c < method->chain_count; c++)
+        for (uint32_t i = 0; i < method->chains[c].count; i++) {
+            const fid_code *code = &method->chains[c].code[i];
+            if (code->kind != FID_CODE_KERNEL || index--) continue;
+            const fid_method_call *mc = code->as.kernel;
+            bool computes = mc->out_count && !mc->is_view && mc->op->kind != FID_OP_SCALAR;
+            *out_info = (fid_kernel_info){mc->call.name, mc->op->cpu && mc->kernel == mc->op->cpu, computes};
+            return FID_OK;
+        }
+    return FID_NOT_FOUND;
+}
+
 static const char *tree(const fid_method *method, uint32_t slot) {
     const char *text = fid_fb_get_string(fid_fb_get_table(method->plan, FID_PTE_ExecutionPlan_container_meta_type), slot);
     return text ? text : "";

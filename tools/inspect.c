@@ -10,6 +10,7 @@
 
 static const option_row options[] = {
     {"--json", NULL, "one JSON object"},
+    {"--kernels", NULL, "of a program: which operators run on plain reference kernels on this machine"},
     {NULL, NULL, NULL},
 };
 
@@ -250,6 +251,80 @@ static fid_status inspect(const runtime_session *session, const char *path, fid_
     return fid_fail(&environment->sink, FID_NOT_SUPPORTED, "%s is no .pte or .bpte program, .pt2 archive or .npy array: it starts with other bytes", path);
 }
 
+/* ---- Kernels ---- */
+
+typedef struct kernel_count {
+    const char *name;
+    unsigned tuned, reference;
+} kernel_count;
+
+/* Most calls of reference kernels first. */
+static int by_reference(const void *a, const void *b) {
+    const kernel_count *x = a, *y = b;
+    if (x->reference != y->reference) return x->reference < y->reference ? 1 : -1;
+    return strcmp(x->name, y->name);
+}
+
+static size_t count_kernels(const fid_method *method, kernel_count *counts) {
+    size_t kinds = 0;
+    fid_kernel_info info;
+    for (size_t i = 0; fid_method_kernel(method, i, &info) == FID_OK; i++) {
+        size_t at = 0;
+        if (!info.computes) continue;
+        while (at < kinds && strcmp(counts[at].name, info.name) != 0) at++;
+        if (at == kinds) counts[kinds++] = (kernel_count){.name = info.name};
+        if (info.tuned) counts[at].tuned++;
+        else counts[at].reference++;
+    }
+    qsort(counts, kinds, sizeof *counts, by_reference);
+    return kinds;
+}
+
+static void print_kernels(const char *name, const kernel_count *counts, size_t kinds, bool json) {
+    unsigned tuned = 0, reference = 0;
+    for (size_t i = 0; i < kinds; i++) tuned += counts[i].tuned, reference += counts[i].reference;
+    if (json) {
+        printf("{\"name\": ");
+        print_json_text(stdout, name);
+        printf(", \"tuned\": %u, \"reference\": %u, \"on_reference\": {", tuned, reference);
+    } else printf("method %s: %u call%s on tuned kernels, %u on reference kernels\n", name, tuned, plural(tuned), reference);
+    for (size_t i = 0; i < kinds && counts[i].reference; i++) {
+        if (json) {
+            printf(i ? ", " : "");
+            print_json_text(stdout, counts[i].name);
+            printf(": %u", counts[i].reference);
+        } else printf("  %5u  %s\n", counts[i].reference, counts[i].name);
+    }
+    if (json) printf("}}");
+}
+
+static fid_status inspect_method(fid_program *program, const char *name, bool json) {
+    fid_method *method;
+    fid_kernel_info info;
+    size_t calls = 0;
+    FID_TRY(fid_method_load(program, name, NULL, &method));
+    while (fid_method_kernel(method, calls, &info) == FID_OK) calls++;
+    kernel_count *counts = malloc((calls + 1) * sizeof *counts);
+    if (counts) print_kernels(name, counts, count_kernels(method, counts), json);
+    free(counts);
+    fid_method_unload(method);
+    return counts ? FID_OK : FID_OUT_OF_MEMORY;
+}
+
+static fid_status inspect_kernels(const runtime_session *session, const char *path, bool json) {
+    fid_program *program;
+    fid_status status = FID_OK;
+    FID_TRY(fid_program_open_file(&session->environment, path, &program));
+    if (json) printf("{\"kind\": \"pte\", \"methods\": [");
+    for (size_t i = 0; status == FID_OK && i < fid_program_method_count(program); i++) {
+        if (json && i) printf(", ");
+        status = inspect_method(program, fid_program_method_name(program, i), json);
+    }
+    if (json) printf("]}\n");
+    fid_program_close(program);
+    return status;
+}
+
 static int run(arguments *a) {
     if (a->file_count != 1) return usage_error(a, "which file? Give one");
     runtime_session session;
@@ -257,7 +332,9 @@ static int run(arguments *a) {
     void *bytes = read_file(a->files[0], &size);
     if (!bytes) return failed("inspect", "cannot read %s: %s", a->files[0], strerror(errno));
     runtime_session_open(&session, 1);
-    fid_status status = inspect(&session, a->files[0], fid_span_of(bytes, size), option_flag(a, "--json"));
+    bool json = option_flag(a, "--json");
+    fid_status status = option_flag(a, "--kernels") ? inspect_kernels(&session, a->files[0], json)
+                                                    : inspect(&session, a->files[0], fid_span_of(bytes, size), json);
     int result = status == FID_OK ? EXIT_OK : failed_status("inspect", status, &session);
     runtime_session_close(&session);
     free(bytes);
@@ -266,9 +343,9 @@ static int run(arguments *a) {
 
 const command_row command_inspect = {
     .name = "inspect",
-    .usage = "FILE [--json]",
+    .usage = "FILE [--kernels] [--json]",
     .summary = "shows what is in a .pte, .bpte, .pt2 or .npy file",
-    .example = "  fidibus inspect model.pte\n  fidibus inspect model.pt2     # the graph, in the compiler's text form\n",
+    .example = "  fidibus inspect model.pte\n  fidibus inspect model.pte --kernels\n  fidibus inspect model.pt2     # the graph, in the compiler's text form\n",
     .options = options,
     .run = run,
 };
