@@ -14,6 +14,8 @@
 #include "compiler/archive/archive.h"
 #include "compiler/emit/bundle.h"
 #include "compiler/emit/emit.h"
+#include "compiler/ir/custom.h"
+#include "compiler/ir/problem.h"
 #include "compiler/plan/plan.h"
 
 typedef struct compilation {
@@ -193,41 +195,62 @@ static void fill_report(const compilation *c, fidc_report *report) {
 }
 
 void fidc_report_deinit(fid_allocator allocator, fidc_report *report) {
-    if (report->unsupported) fid_free(allocator, report->unsupported, strlen(report->unsupported) + 1);
-    report->unsupported = NULL;
+    char **texts[] = {&report->unsupported, &report->unsupported_json};
+    for (size_t i = 0; i < 2; i++) {
+        if (*texts[i]) fid_free(allocator, *texts[i], strlen(*texts[i]) + 1);
+        *texts[i] = NULL;
+    }
 }
 
-/* What the check said is kept for the report, and goes on to the user's sink. */
-typedef struct listener {
-    fid_allocator allocator;
-    const fid_sink *sink;
-    char *text;
-} listener;
-
-static void listen(void *self, fid_status status, const char *sentence) {
-    listener *l = self;
-    size_t size = strlen(sentence) + 1;
-    if (!l->text && (l->text = fid_allocate(l->allocator, size))) memcpy(l->text, sentence, size);
-    if (l->sink && l->sink->write) l->sink->write(l->sink->self, status, sentence);
-}
-
-static fid_status check_supported(compilation *c, fid_allocator allocator, fidc_report *report) {
-    listener l = {allocator, c->options->allow_missing ? NULL : c->sink, NULL};
-    fid_sink sink = {listen, &l};
-    c->program->sink = &sink;
+static fid_status check_supported(compilation *c) {
+    if (!c->options->allow_missing) return fidc_check_supported(c->program, c->options->target);
+    c->program->sink = NULL; /* the report goes on as a warning */
     fid_status status = fidc_check_supported(c->program, c->options->target);
     c->program->sink = c->sink;
-    report->unsupported = l.text;
-    return c->options->allow_missing && status == FID_OPERATOR_MISSING ? FID_OK : status;
+    return status == FID_OPERATOR_MISSING ? FID_OK : status == FID_OK ? FID_OK : fidc_problems_tell(c->program);
+}
+
+/* A stage that fails may do so for a problem that is known already, and the whole list is the better answer. Until the passes are
+ * through, calls that they would decompose have no kernel, so that only unknown operators join. */
+static fid_status tell_failure(const compilation *c, fid_status status) {
+    if (status == FID_OUT_OF_MEMORY || fidc_find_unknown(c->program) != FID_OK || !c->program->problem_count) return status;
+    return fidc_problems_tell(c->program);
+}
+
+/* Text that outlives the program. */
+static char *keep_text(fid_allocator allocator, const fidc_program *program, void (*print)(const fidc_program *program, FILE *out)) {
+    char *text = NULL, *kept = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out) {
+        print(program, out);
+        fclose(out);
+    }
+    if (text && (kept = fid_allocate(allocator, size + 1))) memcpy(kept, text, size + 1);
+    free(text);
+    return kept;
+}
+
+static void keep_problems(const compilation *c, fid_allocator allocator, fidc_report *report) {
+    report->unsupported_count = c->program->problem_count;
+    if (!report->unsupported_count) return;
+    report->unsupported = keep_text(allocator, c->program, fidc_problems_print);
+    report->unsupported_json = keep_text(allocator, c->program, fidc_problems_print_json);
 }
 
 /* ---- The call ---- */
 
-static fid_status compile(compilation *c, fid_allocator allocator, const fidc_method_file *methods, size_t method_count, const char *output_path,
-                          fidc_report *report) {
+static fid_status read_methods(compilation *c, const fidc_method_file *methods, size_t method_count) {
+    for (size_t i = 0; i < c->options->schema_count; i++) FID_TRY(fidc_custom_read(c->program, c->options->schemas[i]));
     for (size_t i = 0; i < method_count; i++) FID_TRY(fidc_archive_read(c->program, methods[i].path, methods[i].name));
-    FID_TRY(run_stages(c));
-    FID_TRY(check_supported(c, allocator, report));
+    return FID_OK;
+}
+
+static fid_status compile(compilation *c, const fidc_method_file *methods, size_t method_count, const char *output_path, fidc_report *report) {
+    FID_TRY(read_methods(c, methods, method_count));
+    fid_status status = run_stages(c);
+    if (status != FID_OK) return tell_failure(c, status);
+    FID_TRY(check_supported(c));
     FID_TRY(plan_methods(c));
     FID_TRY(write_file(c, output_path, &report->program_bytes));
     fill_report(c, report);
@@ -239,7 +262,8 @@ fid_status fidc_compile(fid_allocator allocator, const fid_sink *sink, const fid
     compilation c = {.sink = sink, .options = options};
     *out_report = (fidc_report){0};
     FID_TRY(fidc_program_create(allocator, sink, &fid_builtin_ops, &c.program));
-    fid_status status = compile(&c, allocator, methods, method_count, output_path, out_report);
+    fid_status status = compile(&c, methods, method_count, output_path, out_report);
+    keep_problems(&c, allocator, out_report);
     fidc_program_destroy(c.program);
     return status;
 }

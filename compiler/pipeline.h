@@ -14,6 +14,8 @@ typedef struct fidc_options {
     bool allow_missing;    /* write programs whose operators the runtime must bring */
     const char *dump_ir;   /* directory for the IR after each stage; NULL: none */
     bool bundle;           /* write a bundled program (.bpte) with the archives' sample inputs */
+    const char *const *schemas; /* files of operator schemas: operators that the runtime brings */
+    size_t schema_count;
 } fidc_options;
 
 /* All stages but planning and emitting, on a program that fidc_archive_read filled: what `fidibus verify` looks into. */
@@ -22,7 +24,8 @@ fid_status fidc_lower(fidc_program *program, const fidc_options *options);
 typedef struct fidc_report {
     uint32_t operators;        /* nodes emitted, all methods */
     uint64_t planned_bytes, liveness_bound_bytes, program_bytes, constant_bytes;
-    char *unsupported;         /* lines, or NULL; free with the allocator's rules: lives until fidc_report_deinit */
+    uint32_t unsupported_count; /* calls that cannot be compiled, or with allow_missing need kernels of the runtime's own */
+    char *unsupported, *unsupported_json; /* the list for people and as a JSON array, also after a failure; NULL: there are none */
 } fidc_report;
 
 /* Compiles to `output_path`, written under a temporary name and renamed; nothing is left behind on failure. */

@@ -104,13 +104,15 @@ static void test_archives_that_cannot_be_compiled(void **state) {
 static void test_unknown_operators_are_listed_with_their_lines(void **state) {
     (void)state;
     static const wrong_call call = {BAD("unknown_operators"),
-                                    {"2 operators are not known", "mylib::twist (2 times, first at model.py:",
-                                     "x = torch.ops.mylib.twist(x, 1)", "mylib::fold (once, first at model.py:", "x = torch.ops.mylib.fold(x)"}};
+                                    {"2 things that the model needs are not supported", "mylib::twist 'twist': the operator is not known, 2 calls",
+                                     "the first on float32 [3] at model.py:", "x = torch.ops.mylib.twist(x, 1)", "mylib::fold 'fold'", "--schemas"}};
     expect_failure(&call, 1);
     assert_int_equal(cli(BAD("unknown_operators") " --report report.json"), 1);
     size_t size;
     char *report = cli_read("report.json", &size);
-    cli_expect_phrase(report, "mylib::fold");
+    cli_expect_phrase(report, "\"operator\": \"mylib::fold\"");
+    cli_expect_phrase(report, "\"inputs\": \"float32 [3]\"");
+    cli_expect_phrase(report, "\"code\": \"x = torch.ops.mylib.fold(x)\"");
     free(report);
     assert_int_equal(remove("report.json"), 0);
 }

@@ -14,6 +14,8 @@ static const option_row options[] = {
     {"--dump-ir", "DIR", "writes the IR after every stage"},
     {"--no-reuse", NULL, "gives every tensor memory of its own: bigger, and the same numbers"},
     {"--stack-traces", NULL, "keeps the model's source lines in the program"},
+    {"--schemas", "FILE", "operators of your own, one schema a line: mylib::twist(Tensor x, int by) -> Tensor; your runtime brings\n"
+                               "                             their kernels; may be repeated"},
     {"--allow-missing", NULL, "writes the program although operators have no kernel: your runtime must bring them"},
     {NULL, NULL, NULL},
 };
@@ -47,6 +49,18 @@ static int collect_methods(arguments *a, methods_given *methods) {
     return methods->count ? EXIT_OK : usage_error(a, "which model? Give a .pt2 file that torch.export.save wrote");
 }
 
+#define MOST_SCHEMAS 64
+
+static int collect_schemas(arguments *a, const char **files, fidc_options *out) {
+    out->schemas = files;
+    for (int i = 0; i < a->option_count; i++) {
+        if (strcmp(a->options[i].name, "--schemas") != 0) continue;
+        if (out->schema_count == MOST_SCHEMAS) return usage_error(a, "more than %d files of schemas", MOST_SCHEMAS);
+        files[out->schema_count++] = a->options[i].value;
+    }
+    return EXIT_OK;
+}
+
 static int read_target(arguments *a, fidc_options *out) {
     const char *target = option_text(a, "--target");
     if (!target || strcmp(target, "cpu") == 0) out->target = FIDC_TARGET_CPU;
@@ -55,8 +69,7 @@ static int read_target(arguments *a, fidc_options *out) {
     return EXIT_OK;
 }
 
-/* `unsupported`: what the check or, before it, the archive's reader did not know; NULL if nothing. */
-static bool write_report(const char *path, const fidc_report *report, const char *unsupported, double milliseconds) {
+static bool write_report(const char *path, const fidc_report *report, double milliseconds) {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -65,9 +78,7 @@ static bool write_report(const char *path, const fidc_report *report, const char
             (unsigned long long)report->planned_bytes, (unsigned long long)report->liveness_bound_bytes);
     fprintf(out, "  \"program_bytes\": %llu,\n  \"constant_bytes\": %llu,\n  \"milliseconds\": %.3f,\n  \"unsupported\": ",
             (unsigned long long)report->program_bytes, (unsigned long long)report->constant_bytes, milliseconds);
-    if (unsupported) print_json_text(out, unsupported);
-    else fputs("null", out);
-    fputs("\n}\n", out);
+    fprintf(out, "%s\n}\n", report->unsupported_json ? report->unsupported_json : "[]");
     fclose(out);
     bool ok = write_file(path, &(file_part){text, size}, 1);
     free(text);
@@ -82,7 +93,9 @@ static int run(arguments *a) {
                                     .allow_missing = option_flag(a, "--allow-missing"),
                                     .bundle = option_flag(a, "--bundle"),
                                     .dump_ir = option_text(a, "--dump-ir")};
+    const char *schemas[MOST_SCHEMAS];
     int status = collect_methods(a, &methods);
+    if (status == EXIT_OK) status = collect_schemas(a, schemas, &compile_options);
     if (status == EXIT_OK) status = read_target(a, &compile_options);
     const char *output = option_text(a, "-o"), *report_path = option_text(a, "--report");
     if (status == EXIT_OK && !output) status = usage_error(a, "where does the program go? Add -o FILE.pte");
@@ -95,8 +108,7 @@ static int run(arguments *a) {
     fid_status result = fidc_compile(session.environment.allocator, &session.environment.sink, methods.files, methods.count, &compile_options,
                                      output, &report);
     double took = milliseconds_now() - start;
-    const char *unsupported = report.unsupported ? report.unsupported : result == FID_OPERATOR_MISSING ? session.sentence : NULL;
-    if (report_path && !write_report(report_path, &report, unsupported, took)) status = failed("compile", "cannot write %s: %s", report_path, strerror(errno));
+    if (report_path && !write_report(report_path, &report, took)) status = failed("compile", "cannot write %s: %s", report_path, strerror(errno));
     if (result != FID_OK) status = failed_status("compile", result, &session);
     else {
         printf("%s: %u operator%s, %s, plans %s of memory (bound %s), %.0f ms\n", output, report.operators, plural(report.operators),

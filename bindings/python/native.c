@@ -56,22 +56,25 @@ static int read_methods(PyObject *list, fidc_method_file *out, size_t *out_count
 static PyObject *report_object(const fidc_report *report) {
     return Py_BuildValue("{s:I,s:K,s:K,s:K,s:K,s:z}", "operators", report->operators, "planned_bytes", report->planned_bytes,
                          "liveness_bound_bytes", report->liveness_bound_bytes, "program_bytes", report->program_bytes, "constant_bytes",
-                         report->constant_bytes, "unsupported", report->unsupported);
+                         report->constant_bytes, "unsupported", report->unsupported_json ? report->unsupported_json : "[]");
 }
 
 static PyObject *native_compile(PyObject *module, PyObject *args, PyObject *keywords) {
-    static char *names[] = {"methods", "output", "target", "no_reuse", "stack_traces", NULL};
+    static char *names[] = {"methods", "output", "target", "no_reuse", "stack_traces", "schemas", "allow_missing", NULL};
     PyObject *list;
+    const char *schemas = NULL;
     const char *output, *target = "cpu";
-    int no_reuse = 0, stack_traces = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "Os|spp", names, &list, &output, &target, &no_reuse, &stack_traces)) return NULL;
+    int no_reuse = 0, stack_traces = 0, allow_missing = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "Os|sppzp", names, &list, &output, &target, &no_reuse, &stack_traces,
+                                     &schemas, &allow_missing)) return NULL;
     fidc_method_file methods[MOST_METHODS];
     size_t count;
     if (read_methods(list, methods, &count) < 0) return NULL;
     bool portable = strcmp(target, "portable") == 0;
     if (!portable && strcmp(target, "cpu") != 0) return PyErr_Format(PyExc_ValueError, "there is no target \"%s\"; there are cpu and portable", target);
     fidc_options options = {.struct_size = sizeof options, .target = portable ? FIDC_TARGET_PORTABLE : FIDC_TARGET_CPU,
-                            .no_reuse = no_reuse != 0, .stack_traces = stack_traces != 0};
+                            .no_reuse = no_reuse != 0, .stack_traces = stack_traces != 0, .allow_missing = allow_missing != 0,
+                            .schemas = &schemas, .schema_count = schemas != NULL};
     whole_message message = {FID_OK, NULL};
     fid_environment environment = fid_environment_default(NULL);
     environment.sink = (fid_sink){keep_sentence, &message};
@@ -140,7 +143,8 @@ static int native_clear(PyObject *module) {
 
 static PyMethodDef native_methods[] = {
     {"compile", (PyCFunction)(void (*)(void))native_compile, METH_VARARGS | METH_KEYWORDS,
-     "compile(methods, output, target='cpu', no_reuse=False, stack_traces=False): [(name, path.pt2)] to a .pte file; returns the report."},
+     "compile(methods, output, target='cpu', no_reuse=False, stack_traces=False, schemas=None, allow_missing=False): [(name, path.pt2)] to a "
+     ".pte file; returns the report."},
     {"operator_names", native_operator_names, METH_NOARGS, "Names of all operators with a kernel."},
     {NULL, NULL, 0, NULL},
 };

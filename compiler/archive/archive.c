@@ -196,7 +196,6 @@ static fid_status read_all(fidc_reader *r) {
     r->graph = fidc_graph_create(r->program, r->method);
     if (!r->graph) return FID_OUT_OF_MEMORY;
     FID_TRY(fidc_symbols_read(r));
-    FID_TRY(fidc_targets_check(r));
     FID_TRY(fidc_weights_open(r));
     FID_TRY(fidc_read_method(r));
     return fidc_read_examples(r);

@@ -1,5 +1,6 @@
 /* Nodes of a graph: arguments put into schema order, outputs with the archive's metas, sub-graphs of control flow. */
 #include "compiler/archive/reader.h"
+#include "compiler/ir/problem.h"
 
 enum { MOST_ARGS = 64 };
 
@@ -72,7 +73,9 @@ static fid_status read_inputs(fidc_reader *r, fidc_scope *scope, const json_t *i
     lay_out(node->op, &schema);
     json_array_foreach(inputs, i, input) {
         const json_t *graph = json_object_get(json_object_get(input, "arg"), "as_graph");
-        if (graph) FID_TRY(read_graph_arg(r, graph, node));
+        bool known = fidc_op_id(r->program, node->op) != FID_OP_COUNT;
+        if (graph && !known) FID_TRY(fidc_problem_add(node, FIDC_REFUSED, "an operator with a graph of its own that is not known"));
+        else if (graph) FID_TRY(read_graph_arg(r, graph, node));
         else FID_TRY(read_input(r, scope, input, place++, &schema, node));
     }
     return check_complete(r, node, &schema);
@@ -343,8 +346,8 @@ static fid_status read_node(fidc_reader *r, fidc_scope *scope, const json_t *jso
     FID_TRY(fidc_json_array(r, json, "outputs", &outputs));
     FID_TRY(fidc_target_find(r, target, &row));
     if (row->kind == FIDC_TARGET_INLINE) return inline_graph(r, scope, json);
-    if (!row->op) return fidc_reader_fail(r, FID_OPERATOR_MISSING, "operator '%s' is not known", target);
-    fidc_node *node = fidc_node_create_raw(scope->graph, NULL, row->op, NULL, 0);
+    const fid_op *op = row->op ? row->op : fidc_invent_row(r, row, inputs, outputs);
+    fidc_node *node = op ? fidc_node_create_raw(scope->graph, NULL, op, NULL, 0) : NULL;
     if (!node) return FID_OUT_OF_MEMORY;
     node->in_place = row->in_place;
     read_origin(r, json, node);

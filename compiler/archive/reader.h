@@ -99,13 +99,11 @@ typedef struct fidc_target_row {
     fidc_target_kind kind;
     bool in_place;                 /* "aten::add_": the row is that of the functional name */
     bool rebinds;                  /* "aten::unsqueeze_": the argument's name means the output from here on */
-    uint32_t missing;              /* calls, when there is no row */
-    const char *where;             /* first of them */
 } fidc_target_row;
 
 fid_status fidc_target_find(fidc_reader *r, const char *target, fidc_target_row **out_row);
-/* FID_OPERATOR_MISSING with all operators of the archive that have no row. */
-fid_status fidc_targets_check(fidc_reader *r);
+/* A row for one call of an operator that nobody knows, by what the call looks like. NULL: no memory. (unknown.c) */
+const fid_op *fidc_invent_row(fidc_reader *r, const fidc_target_row *target, const json_t *inputs, const json_t *outputs);
 
 /* `schema` NULL: as it stands. A graph argument is FID_NOT_SUPPORTED here. */
 fid_status fidc_read_arg(fidc_reader *r, fidc_scope *scope, const json_t *argument, const fid_schema_arg *schema, fidc_arg *out_arg);

@@ -1,8 +1,7 @@
 /* Which operator row a target of torch.export means: "torch.ops.aten.add.Tensor", "_operator.mul", "math.ceil", "torch.sym_max",
- * "torch.ops.higher_order.cond". Unknown ones are counted, so that one failure lists them all. */
-#include <stdio.h>
-
+ * "torch.ops.higher_order.cond". */
 #include "compiler/archive/reader.h"
+#include "compiler/ir/custom.h"
 
 /* Python's scalar functions and the rows that do the same. */
 typedef struct scalar_target { const char *target, *name; } scalar_target;
@@ -63,6 +62,7 @@ static bool resolve_torch_op(fidc_reader *r, const char *text, fidc_target_row *
     if (!row->overload) return false;
     resolve_in_place(r, row);
     if (!row->op) row->op = fid_op_find(r->program->ops, row->name, row->overload);
+    if (!row->op) row->op = fidc_custom_find(r->program, row->name, row->overload);
     return true;
 }
 
@@ -91,73 +91,4 @@ fid_status fidc_target_find(fidc_reader *r, const char *target, fidc_target_row 
     if (!row || !key || !resolve(r, key, row) || !fidc_name_map_put(r->program, &r->targets, key, row)) return FID_OUT_OF_MEMORY;
     *out_row = row;
     return FID_OK;
-}
-
-/* ---- The report ---- */
-
-/* The place in the user's model, without the operator's name. */
-static const char *place_of(fidc_reader *r, const json_t *node) {
-    const char *trace = json_string_value(json_object_get(json_object_get(node, "metadata"), "stack_trace"));
-    if (!trace) return NULL;
-    fid_op op = {.name = "", .overload = ""};
-    fidc_graph graph = {.program = r->program};
-    fidc_node fake = {.op = &op, .source = trace, .graph = &graph};
-    const char *text = fidc_where(&fake), *place = text ? strstr(text, " at ") : NULL;
-    return place ? place + 4 : NULL;
-}
-
-static fid_status count_missing(fidc_reader *r, const json_t *graph);
-
-static fid_status count_node(fidc_reader *r, const json_t *node) {
-    const char *target = NULL;
-    const json_t *inputs = NULL;
-    fidc_target_row *row = NULL;
-    json_t *input;
-    size_t i;
-    FID_TRY(fidc_json_text(r, node, "target", &target));
-    FID_TRY(fidc_json_array(r, node, "inputs", &inputs));
-    FID_TRY(fidc_target_find(r, target, &row));
-    if (!row->op && row->kind == FIDC_TARGET_OPERATOR) {
-        if (!row->missing++) row->where = place_of(r, node);
-    }
-    json_array_foreach(inputs, i, input) {
-        const json_t *graph = json_object_get(json_object_get(json_object_get(input, "arg"), "as_graph"), "graph");
-        if (graph) FID_TRY(count_missing(r, graph));
-    }
-    return FID_OK;
-}
-
-static fid_status count_missing(fidc_reader *r, const json_t *graph) {
-    const json_t *nodes = NULL;
-    json_t *node;
-    size_t i;
-    FID_TRY(fidc_json_array(r, graph, "nodes", &nodes));
-    json_array_foreach(nodes, i, node) FID_TRY(count_node(r, node));
-    return FID_OK;
-}
-
-static const char *report_row(fidc_reader *r, const char *report, const fidc_target_row *row) {
-    const char *dot = row->overload[0] ? "." : "";
-    const char *times = row->missing == 1 ? "once" : fidc_text_format(r->program, "%u times", row->missing);
-    return fidc_text_format(r->program, "%s%s%s%s%s (%s%s%s)", report, report[0] ? "; " : "", row->name, dot, row->overload,
-                            times ? times : "", row->where ? ", first at " : "", row->where ? row->where : "");
-}
-
-fid_status fidc_targets_check(fidc_reader *r) {
-    const json_t *graph = json_object_get(json_object_get(r->json, "graph_module"), "graph");
-    FID_TRY(count_missing(r, graph));
-    const char *report = "";
-    uint32_t count = 0;
-    for (size_t i = 0; report && i < r->targets.capacity; i++) {
-        const fidc_target_row *row = r->targets.slots[i].item;
-        if (!row || !row->missing) continue;
-        report = report_row(r, report, row);
-        count++;
-    }
-    if (!report) return FID_OUT_OF_MEMORY;
-    if (!count) return FID_OK;
-    const char *sentence = fidc_text_format(r->program, "%s: %u operator%s not known: %s", r->path, count, count > 1 ? "s are" : " is", report);
-    /* Not through fid_fail, which cuts at 1,000 bytes: the list must be complete. */
-    if (sentence && r->sink && r->sink->write) r->sink->write(r->sink->self, FID_OPERATOR_MISSING, sentence);
-    return FID_OPERATOR_MISSING;
 }

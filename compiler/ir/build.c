@@ -326,6 +326,12 @@ fidc_node *fidc_node_create(fidc_graph *graph, fidc_node *before, fidc_node *lik
 
 bool fidc_is(const fidc_node *node, fid_op_id op) { return node && node->op == &node->graph->program->ops->ops[op]; }
 
+fid_op_id fidc_op_id(const fidc_program *program, const fid_op *op) {
+    uintptr_t at = (uintptr_t)op, first = (uintptr_t)program->ops->ops;
+    bool inside = at >= first && at < first + program->ops->count * sizeof *op;
+    return inside ? (fid_op_id)((at - first) / sizeof *op) : FID_OP_COUNT;
+}
+
 bool fidc_sizes_static(const fidc_value *value) {
     for (size_t i = 0; i < value->rank; i++) {
         if (!fidc_expr_is_const(value->sizes[i])) return false;

@@ -171,6 +171,8 @@ struct fidc_program {
     void *owner;                  /* archive bytes and the like that constants point into; closed by destroy_owner */
     void (*destroy_owner)(void *owner);
     void (*forget_owner)(void *owner); /* gives back memory that is read again from the file when needed; NULL: there is none */
+    const fid_op **declared; uint32_t declared_count;  /* rows of the user's own operators: ir/custom.h */
+    struct fidc_problem *problems; uint32_t problem_count, problem_capacity; /* what cannot be compiled: ir/problem.h */
 };
 
 fid_status fidc_program_create(fid_allocator allocator, const fid_sink *sink, const fid_op_table *ops, fidc_program **out_program);
@@ -221,6 +223,7 @@ void fidc_graph_clean(fidc_graph *graph);
 void fidc_graph_count_uses(fidc_graph *graph);
 
 bool fidc_is(const fidc_node *node, fid_op_id op);   /* node may be NULL */
+fid_op_id fidc_op_id(const fidc_program *program, const fid_op *op); /* FID_OP_COUNT: no row of the table */
 bool fidc_sizes_static(const fidc_value *value);
 bool fidc_same_sizes(const fidc_value *a, const fidc_value *b); /* same expressions */
 bool fidc_is_constant(const fidc_value *value);      /* FROM_CONSTANT and not mutable */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/half.h"
-#include "compiler/ir/ir.h"
+#include "compiler/ir/custom.h"
 
 typedef struct parser {
     fidc_program *program;
@@ -294,6 +294,7 @@ static const fid_op *read_op(parser *p) {
     size_t length = second ? (size_t)(second - dot - 1) : strlen(dot + 1);
     char *name = fidc_text_format(p->program, "%.*s::%.*s", (int)(dot - text), text, (int)length, dot + 1);
     const fid_op *op = name ? fid_op_find(p->program->ops, name, second ? second + 1 : "") : NULL;
+    if (name && !op) op = fidc_custom_find(p->program, name, second ? second + 1 : "");
     if (!op) fail(p, "this operator has no row, before here");
     return op;
 }

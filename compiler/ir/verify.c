@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "compiler/ir/infer.h"
+#include "compiler/ir/problem.h"
 
 /* ---- Definitions before uses, unique names ---- */
 
@@ -209,10 +210,18 @@ static fid_status check_shapes(const fidc_node *node) {
     }
     fid_meta *metas = calloc(node->output_count, sizeof *metas);
     if (!metas) return fid_fail(node->graph->program->sink, FID_OUT_OF_MEMORY, "no memory to verify");
+    fidc_program *program = node->graph->program;
+    const fid_sink *sink = program->sink;
+    fid_message message = {0};
+    fid_sink listener = fid_message_sink(&message);
+    program->sink = &listener;
     fid_status status = check_shapes_at(node, FIDC_AT_HINT, metas);
     if (status == FID_OK && !node_is_static(node)) status = check_shapes_at(node, FIDC_AT_HIGH, metas);
+    program->sink = sink;
     free(metas);
-    return status;
+    /* What the operator cannot do is no broken rule: it joins the list, so that one report tells all of it. */
+    if (status == FID_NOT_SUPPORTED) return fidc_problem_add(node, FIDC_REFUSED, message.text);
+    return status == FID_OK ? FID_OK : fid_fail(sink, status, "%s", message.text);
 }
 
 /* ---- Control flow ---- */

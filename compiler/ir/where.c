@@ -2,31 +2,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "compiler/ir/ir.h"
+#include "compiler/ir/problem.h"
 
 /* torch's stack trace lists frames from the outermost to the innermost, two lines each:
  *   File "/home/a/model.py", line 12, in forward
  *     return self.conv(x)
  * The user wants the innermost line of his own code, not one inside an installed package. */
-typedef struct frame {
-    const char *file, *code;
-    size_t file_length, code_length;
-    long line;
-} frame;
-
 static const char *end_of_line(const char *at) {
     while (*at && *at != '\n') at++;
     return at;
 }
 
-static bool is_installed(const frame *f) {
+static bool is_installed(const fidc_place *f) {
     for (size_t i = 0; i + 15 <= f->file_length; i++) {
         if (memcmp(f->file + i, "/site-packages/", 15) == 0 || memcmp(f->file + i, "/dist-packages/", 15) == 0) return true;
     }
     return false;
 }
 
-static const char *read_frame(const char *at, frame *out) {
+static const char *read_frame(const char *at, fidc_place *out) {
     at = strstr(at, "File \"");
     if (!at) return NULL;
     out->file = at + 6;
@@ -44,18 +38,24 @@ static const char *read_frame(const char *at, frame *out) {
     return end;
 }
 
+bool fidc_place_of(const fidc_node *node, fidc_place *out_place) {
+    fidc_place best = {0}, f;
+    for (const char *at = node->source; at && (at = read_frame(at, &f));) {
+        if (!best.file || !is_installed(&f) || is_installed(&best)) best = f;
+    }
+    *out_place = best;
+    return best.file != NULL;
+}
+
 const char *fidc_where(const fidc_node *node) {
     fidc_program *program = node->graph->program;
     const char *name = node->output_count ? node->outputs[0]->name : "";
     const char *dot = node->op->overload[0] ? "." : "";
-    frame best = {0}, f;
-    for (const char *at = node->source; at && (at = read_frame(at, &f));) {
-        if (!best.file || !is_installed(&f) || is_installed(&best)) best = f;
-    }
+    fidc_place place;
     char *text;
-    if (best.file) {
+    if (fidc_place_of(node, &place)) {
         text = fidc_text_format(program, "%s%s%s '%s' at %.*s:%ld: %.*s", node->op->name, dot, node->op->overload, name,
-                                (int)best.file_length, best.file, best.line, (int)best.code_length, best.code);
+                                (int)place.file_length, place.file, place.line, (int)place.code_length, place.code);
     } else {
         text = fidc_text_format(program, "%s%s%s '%s'", node->op->name, dot, node->op->overload, name);
     }

@@ -232,8 +232,8 @@ static fid_status functionalize_view(fidc_rewriter *rw, fidc_rule rule, alias *v
     fidc_value *content = fidc_value_of(&node->args[0]);
     bool fits;
     FID_TRY(fidc_rw_check(rw, false, &fits));
-    if (fits) FID_TRY(rule(rw));
-    if (!rw->changed || !viewed) return FID_OK;
+    if (fits) FID_TRY(fidc_rw_apply(rw, rule));
+    if (!rw->changed || !viewed) return FID_OK; /* left alone, or refused */
     fidc_value *out = node->outputs[0];
     if (fidc_resolve(out) == content) { /* nothing to do: another name of the same value */
         out->forward = NULL;

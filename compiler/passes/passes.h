@@ -38,7 +38,10 @@ fid_status fidc_layout(fidc_program *program);
 /* cpu target: weights of fid:: operators into the documented packed layout. (passes/pack.c) */
 fid_status fidc_pack(fidc_program *program);
 
-/* Lists every node whose operator has no kernel for the target; FID_OPERATOR_MISSING with the whole report. (passes/legalize.c) */
+/* Adds every node whose operator has no kernel for the target to the program's problems, and tells all of them (ir/problem.h):
+ * FID_OPERATOR_MISSING, or FID_NOT_SUPPORTED if one is of another kind. (passes/legalize.c) */
 fid_status fidc_check_supported(const fidc_program *program, fidc_target target);
+/* Adds only what no row of the table names: what can be said before the passes are through. */
+fid_status fidc_find_unknown(const fidc_program *program);
 
 #endif

@@ -1,6 +1,8 @@
 /* The rewriter: new nodes, arguments, rule tables. Symbolic sizes are in rewrite_size.c. */
 #include "compiler/passes/rewrite.h"
 
+#include "compiler/ir/problem.h"
+
 /* ---- Rules ---- */
 
 void fidc_rules_add(fidc_rules *rules, const fidc_rule_row *rows, size_t count) {
@@ -8,8 +10,8 @@ void fidc_rules_add(fidc_rules *rules, const fidc_rule_row *rows, size_t count) 
 }
 
 fidc_rule fidc_rules_find(const fidc_rules *rules, const fidc_program *program, const fid_op *op) {
-    ptrdiff_t index = op - program->ops->ops;
-    return index >= 0 && index < FID_OP_COUNT ? rules->by_op[index] : NULL; /* rows of a user's own have no rules */
+    fid_op_id id = fidc_op_id(program, op);
+    return id < FID_OP_COUNT ? rules->by_op[id] : NULL; /* rows of a user's own have no rules */
 }
 
 /* ---- What rules may rely on ----
@@ -104,6 +106,11 @@ fid_status fidc_rw_check(fidc_rewriter *rw, bool keep_numbers, bool *out_fits) {
 
 /* ---- Applying rules ---- */
 
+fid_status fidc_rw_apply(fidc_rewriter *rw, fidc_rule rule) {
+    fid_status status = rule(rw);
+    return status == FID_NOT_SUPPORTED && rw->refused ? FID_OK : status;
+}
+
 /* Leaves in *inout_node where to go on: the first new node if there is one, so that rules apply to what rules make. */
 static fid_status apply_rule(fidc_rule rule, fidc_graph *graph, fidc_target target, fidc_node **inout_node) {
     fidc_node *node = *inout_node, *previous = node->previous;
@@ -112,7 +119,7 @@ static fid_status apply_rule(fidc_rule rule, fidc_graph *graph, fidc_target targ
     bool fits = false;
     if (rule) FID_TRY(fidc_rw_check(&rw, fidc_takes_numbers(graph->program, node->op), &fits));
     else FID_TRY(wrap_numbers(&rw));
-    if (fits) FID_TRY(rule(&rw));
+    if (fits) FID_TRY(fidc_rw_apply(&rw, rule));
     if (!rw.changed) *inout_node = next;
     else *inout_node = previous ? previous->next : graph->first;
     return FID_OK;
@@ -198,7 +205,9 @@ fid_status fidc_rw_drop(fidc_rewriter *rw) {
 }
 
 fid_status fidc_rw_refuse(fidc_rewriter *rw, const char *why) {
-    return fid_fail(rw->program->sink, FID_NOT_SUPPORTED, "%s: %s", fidc_where(rw->node), why);
+    FID_TRY(fidc_problem_add(rw->node, FIDC_REFUSED, why));
+    rw->refused = true;
+    return FID_NOT_SUPPORTED;
 }
 
 /* ---- Reading arguments ---- */

@@ -11,6 +11,7 @@ typedef struct fidc_rewriter {
     fidc_target target;
     bool changed;        /* the node was replaced */
     bool failed;         /* a new node could not be made; fidc_rw_become reports it */
+    bool refused;        /* fidc_rw_refuse was called: the node is on the program's list of problems */
 } fidc_rewriter;
 
 /* A rule either leaves its node (fidc_rw_keep) or replaces it (fidc_rw_become...). */
@@ -19,6 +20,8 @@ typedef struct fidc_rule_row { fid_op_id op; fidc_rule rule; } fidc_rule_row;
 
 /* Rules by operator; NULL where there is none. */
 typedef struct fidc_rules { fidc_rule by_op[FID_OP_COUNT]; } fidc_rules;
+/* Applies one rule to rw->node. A refusal is no failure here: the compile goes on and fails at its end, with all of them. */
+fid_status fidc_rw_apply(fidc_rewriter *rw, fidc_rule rule);
 void fidc_rules_add(fidc_rules *rules, const fidc_rule_row *rows, size_t count);
 fidc_rule fidc_rules_find(const fidc_rules *rules, const fidc_program *program, const fid_op *op);
 /* Applies rules to every node of the graph and its sub-graphs, and to what they make, until none changes anything. */
@@ -42,7 +45,7 @@ fid_status fidc_rw_become_all(fidc_rewriter *rw, fidc_value *const *values, size
 fid_status fidc_rw_rename(fidc_rewriter *rw, fid_op_id op);
 /* Removes a node without results. */
 fid_status fidc_rw_drop(fidc_rewriter *rw);
-/* "conv2d at model.py:3: ..." with FID_NOT_SUPPORTED. */
+/* FID_NOT_SUPPORTED; adds the node to what the program needs and cannot have (ir/problem.h). */
 fid_status fidc_rw_refuse(fidc_rewriter *rw, const char *why);
 
 /* ---- Reading arguments of rw->node ---- */

@@ -117,7 +117,7 @@ static bool find_window(const fidc_node *node, const fidc_value *in, uint32_t ou
     const fidc_value *out = node->outputs[output];
     int64_t a, b;
     *w = (window){.cut = -1};
-    switch ((fid_op_id)(node->op - node->graph->program->ops->ops)) {
+    switch (fidc_op_id(node->graph->program, node->op)) {
     case FID_OPID_view_copy:
     case FID_OPID_view_as_real_copy:
     case FID_OPID_view_as_complex_copy: return w->flat = true;

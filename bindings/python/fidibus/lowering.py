@@ -1,5 +1,6 @@
 """From exported programs to .pte, by upstream's names."""
 
+import json
 import os
 import pathlib
 import tempfile
@@ -19,16 +20,21 @@ class PortablePartitioner:
     target = "portable"
 
 
-def compile(methods, path, target="cpu", no_reuse=False):
+def compile(methods, path, target="cpu", no_reuse=False, schemas=None, allow_missing=False):
     """Compiles .pt2 files to a .pte file.
 
     methods: a path, or a dict from method names to paths. Returns the report: operators, planned_bytes, liveness_bound_bytes,
-    program_bytes, constant_bytes, unsupported. Raises fidibus.Error with every reason at once.
+    program_bytes, constant_bytes, unsupported (a list of dicts). Raises fidibus.Error with every reason at once.
+    schemas: a file of schemas of operators that your runtime brings, one a line. allow_missing: write the program although operators
+    have no kernel.
     """
     if not isinstance(methods, dict):
         methods = {"forward": methods}
     pairs = [(name, os.fspath(file)) for name, file in methods.items()]
-    return _native.compile(pairs, os.fspath(path), target=target, no_reuse=no_reuse)
+    schemas = os.fspath(schemas) if schemas is not None else None
+    report = _native.compile(pairs, os.fspath(path), target=target, no_reuse=no_reuse, schemas=schemas, allow_missing=allow_missing)
+    report["unsupported"] = json.loads(report["unsupported"])
+    return report
 
 
 def _one_target(partitioner):
