@@ -150,16 +150,20 @@ static bool check_table(walk *w, size_t at, const fid_fb_type *type, unsigned de
 }
 
 fid_status fid_fb_verify(const fid_sink *sink, fid_span buffer, const fid_fb_type *root, fid_fb_ref *out_root) {
+    return fid_fb_verify_from(sink, buffer, 0, root, out_root);
+}
+
+fid_status fid_fb_verify_from(const fid_sink *sink, fid_span buffer, size_t start, const fid_fb_type *root, fid_fb_ref *out_root) {
     walk w = {.data = buffer.data, .size = buffer.size, .tables_left = buffer.size};
     size_t at = 0;
     if ((uintptr_t)buffer.data % 16 != 0) {
         return fid_fail(sink, FID_INVALID_ARGUMENT,
                         "the program lies at an address that is not a multiple of 16; align the memory");
     }
-    if (buffer.size < 8) {
+    if (buffer.size < start + 8) {
         return fid_fail(sink, FID_INVALID_PROGRAM, "the program has %zu bytes, fewer than its smallest header", buffer.size);
     }
-    if (!follow(&w, 0, &at) || !check_table(&w, at, root, 0)) {
+    if (!follow(&w, start, &at) || !check_table(&w, at, root, 0)) {
         return fid_fail(sink, FID_INVALID_PROGRAM, "the file is damaged: in table %s, field %zu, byte %zu: it %s",
                         w.table_name ? w.table_name : root->name, w.slot ? w.slot - 1 : 0, w.position, w.why);
     }

@@ -62,6 +62,9 @@ typedef struct fid_fb_vector {
 /* Checks the whole buffer from its root table on. Fails with FID_INVALID_PROGRAM and a sentence that names table, field and byte. */
 fid_status fid_fb_verify(const fid_sink *sink, fid_span buffer, const fid_fb_type *root, fid_fb_ref *out_root);
 
+/* The same for a buffer whose root offset stands at byte `start`, a multiple of 4: size-prefixed files begin with their size. */
+fid_status fid_fb_verify_from(const fid_sink *sink, fid_span buffer, size_t start, const fid_fb_type *root, fid_fb_ref *out_root);
+
 /* The bytes of a field, NULL if absent. `slot` counts from 0 in the order of the schema. */
 const uint8_t *fid_fb_find(fid_fb_ref table, uint32_t slot);
 

@@ -204,19 +204,36 @@ fid_build_ref fid_build_table_end(fid_builder *builder) {
     return table;
 }
 
-fid_status fid_build_finish(fid_builder *builder, fid_build_ref root, const char *identifier, size_t header_size,
-                            const fid_sink *sink, uint8_t **out_data, size_t *out_size) {
-    if (align(builder, builder->alignment, header_size + 8)) {
-        uint8_t *at = header_size ? push(builder, header_size) : NULL;
-        if (at) memset(at, 0, header_size);
-        at = push(builder, 4);
-        if (at) memcpy(at, identifier, 4);
-        push_offset(builder, root);
-    }
+static fid_status give(fid_builder *builder, const fid_sink *sink, uint8_t **out_data, size_t *out_size) {
     if (builder->status == FID_OUT_OF_MEMORY) return fid_fail(sink, FID_OUT_OF_MEMORY, "no memory for %zu bytes of program", builder->used);
     if (builder->status != FID_OK)
         return fid_fail(sink, builder->status, "a FlatBuffer of %zu bytes and more cannot be written: the format ends at 2 GiB", builder->used);
     *out_data = builder->buffer + builder->capacity - builder->used;
     *out_size = builder->used;
     return FID_OK;
+}
+
+static void push_root(fid_builder *builder, fid_build_ref root, const char *identifier) {
+    uint8_t *at = push(builder, 4);
+    if (at) memcpy(at, identifier, 4);
+    push_offset(builder, root);
+}
+
+fid_status fid_build_finish(fid_builder *builder, fid_build_ref root, const char *identifier, size_t header_size,
+                            const fid_sink *sink, uint8_t **out_data, size_t *out_size) {
+    if (align(builder, builder->alignment, header_size + 8)) {
+        uint8_t *at = header_size ? push(builder, header_size) : NULL;
+        if (at) memset(at, 0, header_size);
+        push_root(builder, root, identifier);
+    }
+    return give(builder, sink, out_data, out_size);
+}
+
+fid_status fid_build_finish_prefixed(fid_builder *builder, fid_build_ref root, const char *identifier, const fid_sink *sink, uint8_t **out_data,
+                                     size_t *out_size) {
+    if (align(builder, builder->alignment, 12)) {
+        push_root(builder, root, identifier);
+        push_count(builder, builder->used);
+    }
+    return give(builder, sink, out_data, out_size);
 }

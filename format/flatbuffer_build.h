@@ -72,5 +72,9 @@ fid_build_ref fid_build_table_end(fid_builder *builder);
  * if its size has: the size is a multiple of the largest alignment in the buffer. */
 fid_status fid_build_finish(fid_builder *builder, fid_build_ref root, const char *identifier, size_t header_size,
                             const fid_sink *sink, uint8_t **out_data, size_t *out_size);
+/* The same without header, and before everything the size of what follows, in 4 bytes: size-prefixed files. Alignment counts from
+ * the prefix on. */
+fid_status fid_build_finish_prefixed(fid_builder *builder, fid_build_ref root, const char *identifier, const fid_sink *sink, uint8_t **out_data,
+                                     size_t *out_size);
 
 #endif

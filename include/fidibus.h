@@ -9,6 +9,7 @@
 #include "base/allocator.h"
 #include "base/span.h"
 #include "base/status.h"
+#include "base/trace.h"
 #include "ops/operator.h"
 #include "ops/value.h"
 
@@ -72,6 +73,7 @@ typedef struct fid_method_options {
     size_t memory_size;
     const fid_threads *threads; /* overrides the environment's */
     bool no_cpu_kernels;       /* reference kernels only */
+    const fid_tracer *tracer;  /* told what load and runs do, by the environment's clock; outlives the method. NULL: nothing is measured */
 } fid_method_options;
 
 /* Verifies and prepares one method; options may be NULL. After it, running allocates nothing unless a dynamic shape needs scratch. */
@@ -132,6 +134,19 @@ fid_status fid_method_output(const fid_method *method, size_t index, const fid_v
 fid_status fid_method_set_output_data(fid_method *method, size_t index, void *data, size_t size);
 /* Puts mutable buffers back to their initial content. */
 fid_status fid_method_reset(fid_method *method);
+
+/* ---- Traces ---- */
+
+/* A tracer that remembers, to write upstream's ETDump format (.etdp). Belongs to one thread at a time: give each method that runs
+ * at the same time as another a trace of its own. */
+typedef struct fid_trace fid_trace;
+fid_status fid_trace_create(fid_allocator allocator, fid_trace **out_trace);
+void fid_trace_destroy(fid_trace *trace); /* after the methods that it traces */
+const fid_tracer *fid_trace_tracer(fid_trace *trace);
+/* What was recorded so far, as the bytes of an .etdp file: fid_free(allocator, data, size). FID_OUT_OF_MEMORY also if recording
+ * ran short. The methods whose names it tells must still be loaded. */
+fid_status fid_trace_write(const fid_trace *trace, const fid_sink *sink, uint8_t **out_data, size_t *out_size);
+void fid_trace_clear(fid_trace *trace);
 
 #ifdef __cplusplus
 }

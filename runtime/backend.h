@@ -11,6 +11,7 @@
 #include "base/allocator.h"
 #include "base/span.h"
 #include "base/status.h"
+#include "base/trace.h"
 #include "ops/kernel.h"
 #include "ops/value.h"
 
@@ -49,8 +50,21 @@ typedef struct fid_backend_run {
     const fid_sink *sink;
     const fid_threads *threads;
     const uint32_t *cancelled;       /* nonzero once the run shall end; read with __atomic_load_n; return FID_CANCELLED then */
-    const void *reserved[8];         /* NULL */
+    const fid_tracer *tracer;        /* NULL: nothing is measured */
+    uint64_t (*now)(void *self);     /* with a tracer: its clock, in nanoseconds */
+    void *now_self;
+    int32_t chain, instruction;      /* with a tracer: of the call, for its events */
+    const void *reserved[4];         /* NULL */
 } fid_backend_run;
+
+/* For backends: time before a part, and the report after it. Nothing happens without a tracer. */
+static inline uint64_t fid_backend_trace_begin(const fid_backend_run *run) { return run->tracer ? run->now(run->now_self) : 0; }
+static inline void fid_backend_trace_end(const fid_backend_run *run, const char *name, int32_t delegate_id, uint64_t start) {
+    if (!run->tracer) return;
+    fid_trace_event event = {.name = name, .chain = run->chain, .instruction = run->instruction, .delegate_id = delegate_id, .start = start,
+                             .end = run->now(run->now_self)};
+    run->tracer->record(run->tracer->self, &event);
+}
 
 typedef struct fid_backend {
     uint32_t version;                /* FID_BACKEND_VERSION */

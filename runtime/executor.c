@@ -67,7 +67,7 @@ static fid_status run_kernel(fid_method *method, fid_method_call *mc) {
     if (mc->dynamic) FID_TRY(fid_method_resize_outputs(method, mc));
     if (mc->check_data) FID_TRY(check_data(method, mc));
     if (mc->check_overlap) FID_TRY(fid_method_check_overlap(method, mc, true));
-    fid_status status = mc->kernel->run(&mc->call);
+    fid_status status = method->tracer ? fid_trace_kernel(method, mc) : mc->kernel->run(&mc->call);
     if (method->scratch_used) fid_method_scratch_end_call(method);
     if (status != FID_OK) return fid_fail(&method->sink, status, "%s failed", mc->call.name);
     if (mc->is_view) mc->call.args[mc->call.output_index]->as.tensor->flags |= mc->call.args[0]->as.tensor->flags & FID_TENSOR_CONSTANT;
@@ -77,8 +77,10 @@ static fid_status run_kernel(fid_method *method, fid_method_call *mc) {
 /* ---- Other instructions ---- */
 
 static fid_backend_run backend_run(fid_method *method) {
+    const fid_environment *environment = &method->program->environment;
     return (fid_backend_run){.struct_size = sizeof(fid_backend_run), .sink = &method->sink, .threads = method->threads,
-                             .cancelled = &method->turn};
+                             .cancelled = &method->turn, .tracer = method->tracer, .now = environment->now, .now_self = environment->now_self,
+                             .chain = method->traced_chain, .instruction = method->traced_instruction};
 }
 
 static fid_status wait_pending(fid_method *method) {
@@ -176,6 +178,17 @@ static fid_status run_code(fid_method *method, const fid_code *code, uint32_t *i
     return FID_INTERNAL;
 }
 
+/* Instructions that compute; what the others do is too short to tell. */
+static fid_status run_traced(fid_method *method, const fid_chain *chain, const fid_code *code, uint32_t *inout_at) {
+    method->traced_chain = (int32_t)(chain - method->chains);
+    method->traced_instruction = (int32_t)(code - chain->code);
+    uint64_t start = fid_trace_now(method);
+    fid_status status = run_code(method, code, inout_at);
+    if (code->kind == FID_CODE_KERNEL) fid_trace_span(method, "OPERATOR_CALL", true, start);
+    if (code->kind == FID_CODE_DELEGATE) fid_trace_span(method, "DELEGATE_CALL", true, start);
+    return status;
+}
+
 static fid_status run_chain(fid_method *method, const fid_chain *chain) {
     for (uint32_t at = 0; at < chain->count;) {
         if (__atomic_load_n(&method->turn, __ATOMIC_RELAXED) != FID_TURN_TAKEN) {
@@ -183,7 +196,7 @@ static fid_status run_chain(fid_method *method, const fid_chain *chain) {
         }
         const fid_code *code = &chain->code[at];
         uint32_t here = at++;
-        fid_status status = run_code(method, code, &at);
+        fid_status status = method->tracer ? run_traced(method, chain, code, &at) : run_code(method, code, &at);
         if (status != FID_OK) return fid_fail(&method->sink, status, "method %s, instruction %u", method->name, here);
     }
     return FID_OK;
@@ -205,16 +218,27 @@ static fid_status run_all(fid_method *method) {
     return status != FID_OK ? status : waited;
 }
 
+static fid_status run_once(fid_method *method) {
+    FID_TRY(fid_method_begin_inputs(method));
+    fid_method_rebind(method);
+    fid_status status = run_all(method);
+    if (status == FID_OK) status = fid_method_copy_outputs(method);
+    else restore_numbers(method);
+    fid_method_end_inputs(method);
+    return status;
+}
+
+static fid_status run_once_traced(fid_method *method) {
+    method->tracer->begin_block(method->tracer->self, "Execute");
+    uint64_t start = fid_trace_now(method);
+    fid_status status = run_once(method);
+    fid_trace_span(method, "Method::execute", false, start);
+    return status;
+}
+
 fid_status fid_method_run(fid_method *method) {
     FID_TRY(fid_method_enter(method));
-    fid_status status = fid_method_begin_inputs(method);
-    if (status == FID_OK) {
-        fid_method_rebind(method);
-        status = run_all(method);
-        if (status == FID_OK) status = fid_method_copy_outputs(method);
-        else restore_numbers(method);
-        fid_method_end_inputs(method);
-    }
+    fid_status status = method->tracer ? run_once_traced(method) : run_once(method);
     fid_method_leave(method);
     return status;
 }

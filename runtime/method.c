@@ -38,7 +38,7 @@ static fid_status keep_numbers(fid_method *method) {
     return FID_OK;
 }
 
-static fid_status load(fid_method *method, const fid_method_options *options) {
+static fid_status load_parts(fid_method *method, const fid_method_options *options) {
     FID_TRY(fid_method_load_values(method));
     FID_TRY(fid_method_load_io(method));
     FID_TRY(fid_method_place_memory(method, options->memory, options->memory_size));
@@ -46,6 +46,16 @@ static fid_status load(fid_method *method, const fid_method_options *options) {
     FID_TRY(fid_method_fill_memory(method));
     FID_TRY(keep_numbers(method));
     return fid_method_load_delegates(method);
+}
+
+static fid_status load(fid_method *method, const fid_method_options *options) {
+    if (!method->tracer) return load_parts(method, options);
+    uint64_t start = fid_trace_now(method);
+    method->tracer->begin_block(method->tracer->self, "Default");
+    FID_TRY(load_parts(method, options));
+    fid_trace_span(method, "Method::init", false, start);
+    fid_trace_span(method, "Program::load_method", false, start);
+    return FID_OK;
 }
 
 static fid_method *create(fid_program *program, fid_fb_ref plan, const fid_method_options *options) {
@@ -61,6 +71,7 @@ static fid_method *create(fid_program *program, fid_fb_ref plan, const fid_metho
     method->threads = options->threads ? options->threads : program->environment.threads;
     method->cpu = program->environment.cpu;
     method->no_cpu_kernels = options->no_cpu_kernels;
+    method->tracer = options->tracer;
     method->turn = FID_TURN_FREE;
     fid_arena_init(&method->arena, allocator, ARENA_BLOCK);
     fid_method_scratch_init(method);

@@ -169,6 +169,9 @@ struct fid_method {
     fid_scratch_chunk *overflow; /* scratch that went beyond the block, until the call ends */
     fid_scratch_chunk *retired;  /* homes that were outgrown, until the next run: views may still stand on them */
 
+    const fid_tracer *tracer; /* NULL: nothing is measured */
+    int32_t traced_chain, traced_instruction; /* where the run is, while it is traced */
+
     uint32_t turn; /* atomic: FID_TURN_; one thread at a time */
 };
 
@@ -235,6 +238,12 @@ fid_status fid_method_begin_inputs(fid_method *method);
 void fid_method_end_inputs(fid_method *method);
 /* Outputs to the caller's memory, where kernels could not write there directly. */
 fid_status fid_method_copy_outputs(fid_method *method);
+
+/* ---- trace.c: only with a tracer ---- */
+uint64_t fid_trace_now(const fid_method *method);
+/* An event from `start` until now, at the present instruction or, if `instruction` is false, at none. */
+void fid_trace_span(const fid_method *method, const char *name, bool instruction, uint64_t start);
+fid_status fid_trace_kernel(const fid_method *method, fid_method_call *call);
 
 /* ---- executor.c ---- */
 void fid_live_list_gather(const fid_live_list *list);

@@ -5,6 +5,7 @@
 #include "format/npy.h"
 #include "tools/inputs.h"
 #include "tools/labels.h"
+#include "tools/trace_file.h"
 
 static const option_row options[] = {
     {"--method", "NAME", "which method; default forward, or the only one"},
@@ -14,6 +15,7 @@ static const option_row options[] = {
     {"--output-dir", "DIR", "writes output_0.npy, ...; with --next under call_0/, call_1/, ..."},
     {"--threads", "N", "threads for one run, default 1"},
     {"--reference", NULL, "runs on the plain reference kernels"},
+    {"--trace", "FILE.etdp", "writes when what ran, and for how long; `fidibus profile` and upstream's Inspector read it"},
     {"--labels", "FILE", "names of classes, one a line: prints the likeliest of the first output"},
     {"--top", "N", "how many of them, default 5"},
     IMAGE_OPTION_ROWS,
@@ -28,6 +30,7 @@ typedef struct runner {
     bundle_file bundle;
     fid_program *program;
     fid_method *method;
+    fid_trace *trace; /* NULL: not asked for */
     input_source inputs;
 } runner;
 
@@ -129,6 +132,10 @@ static int all_calls(runner *r) {
 static fid_status open_method(runner *r) {
     const fid_environment *env = &r->session.environment;
     fid_method_options method_options = {.struct_size = sizeof method_options, .no_cpu_kernels = option_flag(r->arguments, "--reference")};
+    if (option_text(r->arguments, "--trace")) {
+        FID_TRY(fid_trace_create(env->allocator, &r->trace));
+        method_options.tracer = fid_trace_tracer(r->trace);
+    }
     FID_TRY(fid_program_open_file(env, r->arguments->files[0], &r->program));
     FID_TRY(bundle_open(env, r->arguments->files[0], &r->bundle));
     const char *name = choose_method(r->program, r->arguments);
@@ -147,7 +154,9 @@ static int run(arguments *a) {
     if (!runtime_session_open(&r.session, threads)) return failed("run", "out of memory");
     fid_status status = open_method(&r);
     int result = status == FID_OK ? all_calls(&r) : failed_status("run", status, &r.session);
+    if (result == EXIT_OK && r.trace && !trace_save("run", r.trace, option_text(a, "--trace"), &r.session)) result = EXIT_FAILED;
     if (r.method) fid_method_unload(r.method);
+    fid_trace_destroy(r.trace);
     if (r.program) fid_program_close(r.program);
     bundle_close(&r.bundle);
     runtime_session_close(&r.session);
@@ -156,7 +165,7 @@ static int run(arguments *a) {
 
 const command_row command_run = {
     .name = "run",
-    .usage = "M.pte [--method NAME] [--input X]... [--next --input X ...]... [--output-dir DIR] [--threads N]",
+    .usage = "M.pte [--method NAME] [--input X]... [--next --input X ...]... [--output-dir DIR] [--threads N] [--trace FILE.etdp]",
     .summary = "runs a .pte program",
     .example = "  fidibus run model.pte --input x.npy --output-dir out\n"
                "  fidibus run model.bpte                                  # a bundled program brings its inputs\n"
