@@ -1,4 +1,5 @@
 /* Shapes of our fused operators. */
+#include "ops/chain.h"
 #include "ops/fused.h"
 #include "ops/shape.h"
 
@@ -63,4 +64,24 @@ fid_status fid_shape_fused_separable(const fid_call *call, fid_meta *outs, size_
     FID_TRY(check_bias(call, 8, s.depthwise.groups));
     FID_TRY(check_bias(call, 17, s.out_channels));
     return check_add(call, FID_SEPARABLE_ADD, outs);
+}
+
+/* As pointwise operators: the output lies as the first input of its very shape does; without one, as the first of full rank. */
+fid_status fid_shape_fused_pointwise(const fid_call *call, fid_meta *outs, size_t out_count) {
+    const fid_value *inputs = call->args[0];
+    const fid_tensor *model = NULL;
+    fid_chain chain;
+    fid_meta meta = {0};
+    (void)out_count;
+    FID_TRY(fid_chain_of(call, &chain));
+    for (size_t i = 0; i < inputs->as.tensors.count; i++) FID_TRY(fid_meta_broadcast(call, &meta, inputs->as.tensors.items[i]));
+    for (size_t i = inputs->as.tensors.count; i-- > 0;) {
+        const fid_tensor *t = inputs->as.tensors.items[i];
+        bool same = t->rank == meta.rank && memcmp(t->sizes, meta.sizes, meta.rank * sizeof meta.sizes[0]) == 0;
+        if (same || (t->rank == meta.rank && (!model || memcmp(model->sizes, meta.sizes, meta.rank * sizeof meta.sizes[0]) != 0))) model = t;
+    }
+    for (uint8_t d = 0; d < meta.rank; d++) meta.dim_order[d] = model ? model->dim_order[d] : d;
+    meta.dtype = fid_step_is_truth(&chain.steps[chain.count - 1]) ? FID_BOOL : FID_FLOAT32;
+    *outs = meta;
+    return FID_OK;
 }

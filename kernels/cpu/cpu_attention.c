@@ -79,7 +79,7 @@ static void scale_queries(const head_work *h, size_t row, size_t rows) {
     float scale = (float)h->w->a.scale;
     fidk_binary times = {.a = h->query.data + row * h->query.stride, .a_row = (int64_t)h->query.stride, .a_step = 1, .b = &scale,
                          .y = h->s->queries, .y_row = (int64_t)width, .rows = rows, .columns = width};
-    h->w->tiles->binary[FIDK_BINARY_MUL](&times);
+    h->w->tiles->binary[FID_BINARY_MUL](&times);
 }
 
 /* Adds the mask to a row of scores for keys [key, key + keys). */
@@ -109,7 +109,7 @@ static void scale_result(const head_work *h, size_t row, size_t rows, const floa
         float *out = h->out.data + (row + r) * h->out.stride;
         float by = divide ? (factor[r] == 0 ? 0 : 1 / factor[r]) : factor[r];
         fidk_binary times = {.a = out, .a_step = 1, .b = &by, .y = out, .rows = 1, .columns = width};
-        h->w->tiles->binary[FIDK_BINARY_MUL](&times);
+        h->w->tiles->binary[FID_BINARY_MUL](&times);
     }
 }
 

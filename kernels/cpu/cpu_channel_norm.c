@@ -12,8 +12,8 @@ static void affine_block(const void *context, const fidk_loops *block) {
         fidk_binary times = {.a = operand[1], .b = operand[2], .y = y, .a_step = 1, .b_step = block->strides[2][1] != 0, .rows = 1,
                              .columns = (size_t)block->sizes[1], .scale = 1};
         fidk_binary plus = {.a = y, .b = operand[3], .y = y, .a_step = 1, .b_step = times.b_step, .rows = 1, .columns = times.columns, .scale = 1};
-        tiles->binary[FIDK_BINARY_MUL](&times);
-        tiles->binary[FIDK_BINARY_ADD](&plus);
+        tiles->binary[FID_BINARY_MUL](&times);
+        tiles->binary[FID_BINARY_ADD](&plus);
     }
 }
 

@@ -39,6 +39,25 @@ static void unary_functions_match(void **state) {
     UNARY(gelu, , testing_text("none"));
     UNARY(gelu, , testing_text("tanh"));
     UNARY(pow_Tensor_Scalar, , INT(2));
+    UNARY(pow_Tensor_Scalar, , INT(3));
+    UNARY(pow_Tensor_Scalar, , DOUBLE(0.3));
+    UNARY(log);
+    UNARY(log2);
+    UNARY(log1p);
+    UNARY(expm1);
+    UNARY(sin);
+    UNARY(cos);
+    UNARY(tan);
+    UNARY(atan);
+    UNARY(floor);
+    UNARY(ceil);
+    UNARY(round);
+    UNARY(trunc);
+    UNARY(sign);
+    UNARY(softplus, , DOUBLE(2), DOUBLE(10));
+    UNARY(log_sigmoid);
+    UNARY(mish);
+    UNARY(relu6);
 }
 
 #define PAIR(a, b)                                                                                                     \
@@ -86,12 +105,60 @@ static void halves_gate_each_other(void **state) {
     testing_free();
 }
 
+/* ---- fid::pointwise ---- */
+
+static fid_value *listed(size_t count, fid_tensor **items) {
+    fid_tensor **copy = testing_allocate(count * sizeof *copy);
+    memcpy(copy, items, count * sizeof *copy);
+    return testing_value((fid_value){.as.tensors = {copy, count}, .tag = FID_TAG_TENSOR_LIST});
+}
+
+static fid_value *numbers(double a, double b) {
+    double *items = testing_allocate(2 * sizeof *items);
+    items[0] = a, items[1] = b;
+    return testing_value((fid_value){.as.doubles = {items, 2}, .tag = FID_TAG_DOUBLE_LIST});
+}
+
+static fid_value *truths(size_t rank, const int64_t *sizes) {
+    fid_tensor *t = testing_tensor(FID_BOOL, rank, sizes, ROW_MAJOR);
+    for (size_t i = 0; i < fid_tensor_numel(t); i++) ((uint8_t *)t->data)[i] = testing_random() > 0;
+    return testing_value(fid_tensor_value(t));
+}
+
+#define LISTED(...) listed(sizeof((fid_value *[]){__VA_ARGS__}) / sizeof(fid_value *), tensors_of((fid_value *[]){__VA_ARGS__}, sizeof((fid_value *[]){__VA_ARGS__}) / sizeof(fid_value *)))
+
+static fid_tensor **tensors_of(fid_value **values, size_t count) {
+    fid_tensor **tensors = testing_allocate(count * sizeof *tensors);
+    for (size_t i = 0; i < count; i++) tensors[i] = values[i]->as.tensor;
+    return tensors;
+}
+
+/* One pass gives what the functions give one after the other, over broadcasts, rows apart, and blocks that end anywhere. */
+static void chains_run_in_one_pass(void **state) {
+    static const char *const texts[] = {"add @0 @1; relu $0", "mul @0 @1; sub $0 @2 #0; sigmoid $1; mul $2 @0; gate $3 $1", "div @1 #0; clamp $0 #0 #1; max $1 @2",
+                                        "lt @0 @1; where $0 @2 #1; add $1 @0; silu $2"};
+    static const int64_t shapes[][3][4] = {{{3, 37, 1, 1}, {3, 37, 1, 1}, {3, 37, 1, 1}}, {{2, 5, 31, 33}, {1, 5, 1, 1}, {2, 1, 31, 33}},
+                                           {{1, 1, 70, 41}, {1, 1, 1, 41}, {1, 1, 70, 1}}, {{1, 1, 3, 1025}, {1, 1, 1, 1}, {1, 1, 3, 1025}},
+                                           {{1, 4, 1, 3000}, {1, 1, 5, 1}, {1, 4, 5, 3000}}, {{0, 4, 1, 1}, {1, 4, 1, 1}, {1, 1, 1, 1}}};
+    (void)state;
+    for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
+        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+            for (testing_order order = ROW_MAJOR; order <= CHANNELS_LAST; order++) {
+                COMPARE(fused_pointwise, 1, 6e-7, LISTED(testing_floats(4, shapes[s][0], order, 3), testing_floats(4, shapes[s][1], ROW_MAJOR, 3),
+                        testing_floats(4, shapes[s][2], ROW_MAJOR, 3)), testing_text(texts[t]), numbers(0.5, 2));
+                testing_free();
+            }
+    COMPARE(fused_pointwise, 1, 0, LISTED(FLOATS(ROW_MAJOR, 3, 7, 45), truths(2, (int64_t[]){7, 1})), testing_text("not @1; where $0 @0 #0"), numbers(-1, 0));
+    testing_free();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unary_functions_match),
         cmocka_unit_test(binary_functions_broadcast),
         cmocka_unit_test(numbers_stand_for_tensors),
         cmocka_unit_test(halves_gate_each_other),
+        cmocka_unit_test(chains_run_in_one_pass),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -101,6 +101,7 @@ static void run_part(void *context, size_t index) {
     size_t size = (size_t)part.sizes[w->dimension];
     size_t begin = fidk_part_begin(size, w->parts, index), end = fidk_part_begin(size, w->parts, index + 1);
     part.sizes[w->dimension] = (int64_t)(end - begin);
+    part.task = index;
     move_by(&part, w->dimension, (int64_t)begin);
     if (begin < end) run_pieces(&part, w->block, w->context);
 }

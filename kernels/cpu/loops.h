@@ -7,7 +7,7 @@
 
 #include "kernels/cpu/gemm.h"
 
-#define FIDK_OPERANDS 4
+#define FIDK_OPERANDS 9
 
 typedef struct fidk_loops {
     size_t rank;                                       /* at least 2 after fidk_loops_merge */
@@ -16,6 +16,7 @@ typedef struct fidk_loops {
     int64_t strides[FIDK_OPERANDS][FID_MAX_RANK + 2]; /* elements; operand 0 is the output */
     uint8_t *data[FIDK_OPERANDS];                      /* const for inputs: kernels do not write them */
     size_t element[FIDK_OPERANDS];                     /* bytes */
+    size_t task;                                       /* which of the tasks a block is for: below the number of threads */
 } fidk_loops;
 
 /* The output and its index space. */

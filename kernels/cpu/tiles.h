@@ -6,6 +6,7 @@
 #ifndef FID_KERNELS_CPU_TILES_H
 #define FID_KERNELS_CPU_TILES_H
 
+#include "ops/chain.h"
 #include "ops/fused.h"
 #include "ops/kernel.h"
 
@@ -34,37 +35,16 @@ typedef struct fidk_matmul {
 
 typedef void (*fidk_matmul_tile)(const fidk_matmul *product);
 
-/* Functions of one element: the activations, then others. */
-#define FIDK_UNARY_MAP(X)                                                                                              \
-    FID_ACTIVATION_MAP(X) X(EXP) X(ERF) X(SQRT) X(RSQRT) X(RECIPROCAL) X(ABS) X(NEG) X(SQUARE)
-
-typedef enum fidk_unary_kind {
-#define FIDK_UNARY_ENUM(NAME, ...) FIDK_UNARY_##NAME,
-    FIDK_UNARY_MAP(FIDK_UNARY_ENUM)
-#undef FIDK_UNARY_ENUM
-    FIDK_UNARY_COUNT
-} fidk_unary_kind;
-
 /* y[r][j] = f(x[r][j]); x and y may be the same memory. */
 typedef struct fidk_unary {
     const float *x;
     float *y;
     size_t x_stride, y_stride; /* floats from row to row */
     size_t rows, columns;
-    float a, b; /* parameters, as in ops/activation.h */
+    float a, b; /* parameters, as in ops/chain.h */
 } fidk_unary;
 
 typedef void (*fidk_unary_tile)(const fidk_unary *unary);
-
-/* Functions of two elements; ADD and SUB scale the second, GATE is a * sigmoid(b). */
-#define FIDK_BINARY_MAP(X) X(ADD) X(SUB) X(MUL) X(DIV) X(MAX) X(MIN) X(GATE)
-
-typedef enum fidk_binary_kind {
-#define FIDK_BINARY_ENUM(NAME) FIDK_BINARY_##NAME,
-    FIDK_BINARY_MAP(FIDK_BINARY_ENUM)
-#undef FIDK_BINARY_ENUM
-    FIDK_BINARY_COUNT
-} fidk_binary_kind;
 
 /* y[r][j] = f(a[r][j], b[r][j]); y may be a or b. */
 typedef struct fidk_binary {
@@ -77,6 +57,15 @@ typedef struct fidk_binary {
 } fidk_binary;
 
 typedef void (*fidk_binary_tile)(const fidk_binary *binary);
+
+/* y[r][j] = condition[r][j] is not zero ? a[r][j] : b[r][j]; y may be any of them. Steps as in fidk_binary. */
+typedef struct fidk_where {
+    const float *condition, *a, *b;
+    float *y;
+    int64_t condition_row, a_row, b_row, y_row;
+    size_t condition_step, a_step, b_step;
+    size_t rows, columns;
+} fidk_where;
 
 /* Neighbouring output pixels of a depthwise convolution: out[p][c] = clamp(bias[c] + add[p][c] + sum over t of
  * in[p * in_step + offsets[t] + c] * weight(rows[t], c)). */
@@ -190,8 +179,9 @@ typedef struct fidk_tiles {
     uint32_t wide_columns;
     const fidk_matmul_tile *product; /* by rows - 1 */
     const fidk_matmul_tile *wide;    /* by rows - 1 */
-    const fidk_unary_tile *unary;     /* by fidk_unary_kind */
-    const fidk_binary_tile *binary;   /* by fidk_binary_kind */
+    const fidk_unary_tile *unary;     /* by fid_unary_kind */
+    const fidk_binary_tile *binary;   /* by fid_binary_kind */
+    void (*where)(const fidk_where *where);
     void (*depthwise)(const fidk_depthwise *depthwise);
     void (*patch)(const fidk_patch *patch);
     void (*max_pool)(const fidk_pool *pool);

@@ -32,6 +32,7 @@ const fidk_tiles VEC_TABLE = {
     .wide = wide_tiles,
     .unary = unary_tiles,
     .binary = binary_tiles,
+    .where = where_tile,
     .depthwise = depthwise_tile,
     .patch = patch_tile,
     .max_pool = max_pool_tile,

@@ -9,6 +9,7 @@
 #define VEC_NAME "avx2"
 #define VEC_LANES 8
 #define VEC_TABLE fidk_tiles_avx2
+#define VEC_FUSED 1 /* vec_fma rounds once */
 #define VEC_GEMM_ROWS 6
 #define VEC_GEMM_VECTORS 2
 #define VEC_WIDE_ROWS 2
@@ -41,6 +42,7 @@ VEC_INLINE vec vec_abs(vec a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a
 VEC_INLINE vec vec_neg(vec a) { return _mm256_xor_ps(a, _mm256_set1_ps(-0.0f)); }
 VEC_INLINE vec vec_with_sign(vec a, vec b) { return _mm256_or_ps(a, _mm256_and_ps(b, _mm256_set1_ps(-0.0f))); }
 VEC_INLINE vecm vec_less(vec a, vec b) { return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_LT_OQ)); }
+VEC_INLINE vecm vec_equal(vec a, vec b) { return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_EQ_OQ)); }
 VEC_INLINE vecm vec_is_nan(vec a) { return _mm256_castps_si256(_mm256_cmp_ps(a, a, _CMP_UNORD_Q)); }
 VEC_INLINE vec vec_select(vecm m, vec yes, vec no) { return _mm256_blendv_ps(no, yes, _mm256_castsi256_ps(m)); }
 VEC_INLINE vec vec_round(vec a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
@@ -53,6 +55,14 @@ VEC_INLINE vec vec_scale2(vec a, vec n) {
     n = _mm256_min_ps(_mm256_set1_ps(252.0f), _mm256_max_ps(_mm256_set1_ps(-252.0f), n));
     __m256i whole = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(whole, 1);
     return _mm256_mul_ps(_mm256_mul_ps(a, vec_power2_(half)), vec_power2_(_mm256_sub_epi32(whole, half)));
+}
+VEC_INLINE vec vec_exponent(vec a, vec *out_mantissa) {
+    __m256 tiny = _mm256_cmp_ps(a, _mm256_set1_ps(0x1p-126f), _CMP_LT_OQ);
+    a = _mm256_blendv_ps(a, _mm256_mul_ps(a, _mm256_set1_ps(0x1p24f)), tiny);
+    __m256i bits = _mm256_castps_si256(a), one = _mm256_castps_si256(_mm256_set1_ps(1.0f));
+    *out_mantissa = _mm256_castsi256_ps(_mm256_or_si256(_mm256_and_si256(bits, _mm256_set1_epi32(0x7fffff)), one));
+    vec exponent = _mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_srli_epi32(bits, 23), _mm256_set1_epi32(127)));
+    return _mm256_sub_ps(exponent, _mm256_and_ps(tiny, _mm256_set1_ps(24.0f)));
 }
 VEC_INLINE __m128 vec_fold_(vec a, bool largest) {
     __m128 low = _mm256_castps256_ps128(a), high = _mm256_extractf128_ps(a, 1);

@@ -10,6 +10,7 @@
 #define VEC_NAME "avx512"
 #define VEC_LANES 16
 #define VEC_TABLE fidk_tiles_avx512
+#define VEC_FUSED 1 /* vec_fma rounds once */
 /* A product tile: 14 rows by 2 vectors fill 28 of 32 registers. A wide tile feeds few rows from many columns. */
 #define VEC_GEMM_ROWS 14
 #define VEC_GEMM_VECTORS 2
@@ -44,11 +45,17 @@ VEC_INLINE vec vec_neg(vec a) { return _mm512_xor_ps(a, _mm512_set1_ps(-0.0f)); 
 /* magnitude of a, sign of b; a is not negative */
 VEC_INLINE vec vec_with_sign(vec a, vec b) { return _mm512_or_ps(a, _mm512_and_ps(b, _mm512_set1_ps(-0.0f))); }
 VEC_INLINE vecm vec_less(vec a, vec b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
+VEC_INLINE vecm vec_equal(vec a, vec b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
 VEC_INLINE vecm vec_is_nan(vec a) { return _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q); }
 VEC_INLINE vec vec_select(vecm m, vec yes, vec no) { return _mm512_mask_blend_ps(m, no, yes); }
 VEC_INLINE vec vec_round(vec a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 /* a * 2^n for whole n of any size, rounded once */
 VEC_INLINE vec vec_scale2(vec a, vec n) { return _mm512_scalef_ps(a, n); }
+/* a = mantissa * 2^exponent with the mantissa in [1, 2), for finite a above 0, subnormal ones too; anything for others */
+VEC_INLINE vec vec_exponent(vec a, vec *out_mantissa) {
+    *out_mantissa = _mm512_getmant_ps(a, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_src);
+    return _mm512_getexp_ps(a);
+}
 VEC_INLINE float vec_sum(vec a) { return _mm512_reduce_add_ps(a); }
 VEC_INLINE float vec_largest(vec a) { return _mm512_reduce_max_ps(a); }
 /* Turns 16 vectors, the rows of a square, into its columns. */

@@ -8,6 +8,7 @@
 #define VEC_NAME "scalar"
 #define VEC_LANES 4
 #define VEC_TABLE fidk_tiles_scalar
+#define VEC_FUSED 0 /* vec_fma rounds twice, or once: as the compiler likes */
 #ifdef __aarch64__
 #define VEC_GEMM_ROWS 6 /* 32 registers */
 #else
@@ -58,17 +59,25 @@ VEC_INLINE vec vec_abs(vec a) { return (vec)((veci)a & 0x7fffffff); }
 VEC_INLINE vec vec_neg(vec a) { return -a; }
 VEC_INLINE vec vec_with_sign(vec a, vec b) { return (vec)((veci)a | ((veci)b & (veci)vec_set(-0.0f))); }
 VEC_INLINE vecm vec_less(vec a, vec b) { return a < b; }
+VEC_INLINE vecm vec_equal(vec a, vec b) { return a == b; }
 VEC_INLINE vecm vec_is_nan(vec a) { return a != a; }
 VEC_INLINE vec vec_round(vec a) {
-    /* Adding and taking away 1.5 * 2^23 rounds to even; larger values are whole already, and NaN stays. */
-    vec magic = vec_set(12582912.0f), rounded = (a + magic) - magic;
-    return vec_select(vec_abs(a) < vec_set(4194304.0f), rounded, a);
+    /* Adding and taking away 2^23 rounds to even; larger values are whole already, and NaN stays. */
+    vec magic = vec_set(8388608.0f), size = vec_abs(a), rounded = (size + magic) - magic;
+    return vec_select(size < magic, vec_with_sign(rounded, a), a);
 }
 VEC_INLINE vec vec_scale2(vec a, vec n) {
     n = vec_min(vec_set(252.0f), vec_max(vec_set(-252.0f), n));
     n = vec_select(vec_is_nan(n), vec_set(0.0f), n); /* a NaN has no int; a is NaN then as well */
     veci whole = __builtin_convertvector(n, veci), half = whole >> 1;
     return a * (vec)((half + 127) << 23) * (vec)((whole - half + 127) << 23);
+}
+VEC_INLINE vec vec_exponent(vec a, vec *out_mantissa) {
+    vecm tiny = a < vec_set(0x1p-126f);
+    a = vec_select(tiny, a * 0x1p24f, a);
+    veci bits = (veci)a;
+    *out_mantissa = (vec)((bits & 0x7fffff) | 0x3f800000);
+    return __builtin_convertvector((bits >> 23) - 127, vec) - vec_select(tiny, vec_set(24.0f), vec_set(0.0f));
 }
 VEC_INLINE float vec_sum(vec a) { return (a[0] + a[2]) + (a[1] + a[3]); }
 VEC_INLINE float vec_largest(vec a) {
