@@ -1,13 +1,16 @@
-"""Compares fidibus with eager PyTorch and with upstream's runtime: `./run parity [--only NAME...] [--zoo DIR]`.
+"""Compares fidibus with eager PyTorch and with upstream's runtime: `./run parity [--all] [--only NAME...] [--zoo DIR]`.
 
 For each model: our cpu program against eager, our portable program in our runtime and in upstream's, upstream's portable program in
 our runtime. For each layer: our cpu program against eager. With --zoo, a folder of exported models (entry.json, NAME.pt2, case*/), each
-against the outputs recorded there. Ends with a line "N passed, N failed".
+against the outputs recorded there. Then the operator exam (opinfo.py): with --all every sample of PyTorch's operator database, otherwise
+as many as two minutes allow, of operators that the commit chooses. Ends with a line "N passed, N failed".
 """
 
 import argparse
 import json
+import os
 import pathlib
+import random
 import shutil
 import subprocess
 import sys
@@ -307,6 +310,67 @@ def check_zoo(score, fidibus, zoo, only, target):
             score.check(f"zoo {folder.name}", lambda folder=folder: check_zoo_model(fidibus, folder, target))
 
 
+# ---- The operator exam -----------------------------------------------------------------------------------------------------
+
+EXAM_SECONDS = 120  # of a part of the exam
+
+
+def commit():
+    try:
+        return command("git", "-C", HERE, "rev-parse", "HEAD").strip()
+    except (Failure, OSError):  # sources without git
+        return "none"
+
+
+def exam_options(words, target):
+    import opinfo
+
+    return opinfo.options_of([*words, "--target", target])
+
+
+def run_exam(work, target, recorded, whole, words=()):
+    """The exam's results; those of failures are written to a file."""
+    import opinfo
+    import opinfo_export
+
+    options = exam_options(words, target)
+    jobs = opinfo.recorded_jobs(recorded, options) if recorded else opinfo_export.jobs(options)
+    if not whole:
+        random.Random(commit()).shuffle(jobs)
+    results = opinfo.examine_all(jobs, options, None if whole else time.monotonic() + EXAM_SECONDS)
+    log = work / f"opinfo.{target}.jsonl"
+    log.write_text("".join(json.dumps(r) + "\n" for r in results))
+    print(f"the operator exam, target {target}; every result is in {os.path.relpath(log)}")
+    return opinfo.report(results)
+
+
+def check_exam(work, target, least, *rest):
+    import opinfo
+
+    passed, total, crashes = opinfo.outcome(run_exam(work, target, *rest))
+    if crashes or passed < least * total:
+        raise Failure(f"outside lapack {opinfo.share(passed, total)} pass, {crashes} crash or hang")
+
+
+def check_rows(fidibus):
+    import rows
+
+    lacking = []
+    for kind, (total, names) in rows.missing_rows(fidibus.path).items():
+        print(f"{kind}: {total - len(names)} of {total} have a row", flush=True)
+        lacking += names
+    if lacking:
+        raise Failure(f"no row: {' '.join(lacking)}")
+
+
+def check_operators(score, fidibus, options):
+    """At least 99.5 % outside lapack on our own target."""
+    score.check("operators: cpu", lambda: check_exam(fidibus.work, "cpu", 0.995, options.samples, options.all))
+    if options.all:
+        score.check("operators: portable", lambda: check_exam(fidibus.work, "portable", 0.9, options.samples, True))
+        score.check("operators: rows", lambda: check_rows(fidibus))
+
+
 # ---- ------------------------------------------------------------------------------------------------------------------------
 
 
@@ -314,9 +378,11 @@ def arguments():
     parser = argparse.ArgumentParser(prog="./run parity", description=__doc__.splitlines()[0])
     parser.add_argument("--fidibus", required=True, type=pathlib.Path, help=argparse.SUPPRESS)
     parser.add_argument("--work", required=True, type=pathlib.Path, help=argparse.SUPPRESS)
-    parser.add_argument("--only", nargs="*", default=[], help="names of models, layers or zoo entries")
+    parser.add_argument("--only", nargs="*", default=[], help="names of models, layers or zoo entries; operators: the operator exam")
     parser.add_argument("--zoo", type=pathlib.Path, help="folder of an exported model zoo, instead of the models and layers here")
     parser.add_argument("--target", default="cpu", help="the target that the zoo is compiled for")
+    parser.add_argument("--all", action="store_true", help="the whole operator exam, for both targets, and the zoo beside the models if given")
+    parser.add_argument("--samples", type=pathlib.Path, help="folder of exported operator samples, instead of exporting them")
     parser.add_argument("--no-upstream", action="store_true", help="leave upstream's runtime and exporter out")
     return parser.parse_args()
 
@@ -328,7 +394,7 @@ def main():
     fidibus, score = Fidibus(options.fidibus.resolve(), options.work.resolve()), Score()
     if options.zoo:
         check_zoo(score, fidibus, options.zoo, options.only, options.target)
-    else:
+    if options.all or not options.zoo:
         import layers
         import models
 
@@ -339,6 +405,8 @@ def main():
             check_layer(score, fidibus, name)
         for name in filter(wanted, models.MODELS):
             check_model(score, fidibus, name, not options.no_upstream)
+        if wanted("operators"):
+            check_operators(score, fidibus, options)
     for name in score.failed:
         print("failed:", name)
     print(f"{score.passed} passed, {len(score.failed)} failed")
