@@ -148,6 +148,20 @@ const fid_tracer *fid_trace_tracer(fid_trace *trace);
 fid_status fid_trace_write(const fid_trace *trace, const fid_sink *sink, uint8_t **out_data, size_t *out_size);
 void fid_trace_clear(fid_trace *trace);
 
+/* ---- Plug-ins (hosted platforms): operators of your own from a shared library ---- */
+
+/* What a plug-in exports under the name fid_plugin_export: `const fid_plugin fid_plugin_export = {FID_PLUGIN_VERSION, &table};` */
+#define FID_PLUGIN_VERSION 1
+typedef struct fid_plugin {
+    uint32_t version;
+    const fid_op_table *table;
+} fid_plugin;
+
+/* Loads it; the table goes into an environment's `tables`. Close the handle after the last program that was opened with it. The
+ * library's code runs: load only what you trust. */
+fid_status fid_plugin_open(const fid_sink *sink, const char *path, void **out_handle, const fid_op_table **out_table);
+void fid_plugin_close(void *handle);
+
 #ifdef __cplusplus
 }
 #endif

@@ -39,6 +39,7 @@ typedef struct fid_call {
     uint32_t cpu;            /* FID_CPU_ bits */
     void *state;             /* what prepare made */
     struct fid_scratch *memory;
+    const struct fid_kernel *kernel; /* the one at work: a kernel with data of its own has them in a struct around its fid_kernel */
 } fid_call;
 
 /* Memory of a call. `persist` (only in prepare) lives as long as the method; `scratch` until the call returns.

@@ -322,7 +322,7 @@ static fid_status classify(fid_method *method, fid_method_call *mc, bool *out_ch
 static fid_status try_kernel(fid_method_call *mc, const fid_kernel *kernel, bool known) {
     if (!kernel) return FID_NOT_SUPPORTED;
     if (kernel->prepare && !known && !kernel->any_numbers) return FID_NOT_SUPPORTED;
-    mc->kernel = kernel;
+    mc->kernel = mc->call.kernel = kernel;
     mc->call.state = NULL;
     return kernel->prepare ? kernel->prepare(&mc->call) : FID_OK;
 }

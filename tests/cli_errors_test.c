@@ -204,6 +204,10 @@ static void test_outputs_that_cannot_be_written(void **state) {
         {"compile " CLI_ARCHIVES "linear.pt2 -o .", {"cannot write .", "it is a directory"}},
         {"compile " CLI_ARCHIVES "linear.pt2 -o out.pte --dump-ir x.npy/ir", {"x.npy/ir", "Not a directory"}},
         {"run linear.pte --input x.npy --output-dir x.npy/out", {"x.npy/out", "Not a directory"}},
+        {"run linear.pte --input x.npy --kernels nowhere.so --output-dir out", {"cannot load nowhere.so"}},
+        {"run linear.pte --input x.npy --kernels text.npy --output-dir out", {"cannot load text.npy"}},
+        {"compile " CLI_ARCHIVES "unknown_operators.pt2 -o out.pte --schemas nowhere.txt", {"cannot open nowhere.txt", "No such file"}},
+        {"compile " CLI_ARCHIVES "unknown_operators.pt2 -o out.pte --schemas text.npy", {"text.npy, line 1: expected \"namespace::name("}},
         {"run linear.pte --input x.npy --labels nowhere.txt", {"nowhere.txt", "No such file"}},
     };
     EXPECT_FAILURES(calls);

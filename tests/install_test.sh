@@ -22,4 +22,15 @@ flags=$(PKG_CONFIG_PATH=$pc pkg-config --cflags --libs fidibus)
 # shellcheck disable=SC2086  # flags are words
 ${CC:-cc} -std=c11 -Wall -Wextra -Werror "$source/examples/c/run_model.c" "$work/example/model_pte.c" $flags -o "$work/by_pkg_config"
 [ "$("$work/by_pkg_config")" = "$from_flash" ]
+
+# An operator of the user's own: a plug-in by CMake and one by hand, a schema file, and the command.
+own=$source/examples/custom_operator
+cmake -S "$own" -B "$work/own" -DCMAKE_PREFIX_PATH="$work/prefix" >>"$work/configure.log"
+cmake --build "$work/own" >>"$work/build.log"
+# shellcheck disable=SC2086
+${CC:-cc} -std=c11 -Wall -Wextra -Werror -shared -fPIC "$own/leaky_clip.c" $(PKG_CONFIG_PATH=$pc pkg-config --cflags fidibus) -o "$work/leaky_clip.so"
+"$work/prefix/bin/fidibus" compile "$own/model.pt2" -o "$work/own.bpte" --bundle --schemas "$own/operators.txt" >"$work/own.log"
+"$work/prefix/bin/fidibus" run "$work/own.bpte" --kernels "$work/own/leaky_clip.so" >"$work/own.txt"
+"$work/prefix/bin/fidibus" run "$work/own.bpte" --kernels "$work/leaky_clip.so" | cmp - "$work/own.txt"
+cmp "$own/expected.txt" "$work/own.txt"
 echo "installed, found and run: $from_flash"

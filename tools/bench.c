@@ -8,6 +8,7 @@ static const option_row options[] = {
     {"--input", "X", "as for `fidibus run`; without any, those of the bundle, else made up"},
     {"--threads", "N", "threads for one run, default 1"},
     {"--repeat", "N", "steady runs; default: about two seconds, at least 10"},
+    KERNELS_OPTION_ROW,
     {"--reference", NULL, "the plain reference kernels"},
     {"--json", NULL, "one JSON object"},
     IMAGE_OPTION_ROWS,
@@ -118,6 +119,10 @@ static int run(arguments *a) {
         return EXIT_USAGE;
     }
     if (!runtime_session_open(&b.session, threads)) return failed("bench", "out of memory");
+    if (!runtime_session_load_kernels(&b.session, a)) {
+        runtime_session_close(&b.session);
+        return EXIT_FAILED;
+    }
     fid_status status = measure(&b, repeat);
     int result = status == FID_OK ? EXIT_OK : failed_status("bench", status, &b.session);
     if (result == EXIT_OK) {

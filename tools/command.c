@@ -173,7 +173,31 @@ bool runtime_session_open(runtime_session *session, long threads) {
     return true;
 }
 
+bool runtime_session_load_kernels(runtime_session *session, const arguments *a) {
+    fid_environment *environment = &session->environment;
+    session->tables[0] = &fid_builtin_ops;
+    for (int i = 0; i < a->option_count; i++) {
+        if (strcmp(a->options[i].name, "--kernels") != 0) continue;
+        size_t at = session->plugin_count;
+        if (at == sizeof session->plugins / sizeof session->plugins[0]) {
+            failed(a->command->name, "more than %zu files of kernels", at);
+            return false;
+        }
+        fid_status status = fid_plugin_open(&environment->sink, a->options[i].value, &session->plugins[at], &session->tables[at + 1]);
+        if (status != FID_OK) {
+            failed_status(a->command->name, status, session);
+            return false;
+        }
+        session->plugin_count++;
+    }
+    environment->tables = session->tables;
+    environment->table_count = session->plugin_count + 1;
+    return true;
+}
+
 void runtime_session_close(runtime_session *session) {
+    for (size_t i = 0; i < session->plugin_count; i++) fid_plugin_close(session->plugins[i]);
+    session->plugin_count = 0;
     if (session->pool) fid_threads_destroy(session->pool);
     free(session->sentence);
     session->sentence = NULL;

@@ -77,9 +77,15 @@ typedef struct runtime_session {
     char *sentence; /* malloc'ed; NULL: nothing said */
     fid_status sentence_status;
     fid_threads *pool;
+    const fid_op_table *tables[17]; /* the built-in one, then those of --kernels */
+    void *plugins[16];
+    size_t plugin_count;
 } runtime_session;
 bool runtime_session_open(runtime_session *session, long threads);
 void runtime_session_close(runtime_session *session);
+/* --kernels FILE.so: operators of the user's own. False with a message. */
+#define KERNELS_OPTION_ROW {"--kernels", "FILE.so", "operators of your own: a shared library (examples/custom_operator); may be repeated"}
+bool runtime_session_load_kernels(runtime_session *session, const arguments *a);
 
 /* Failure of a library call: what it said, else the status text. Returns EXIT_FAILED. */
 int failed_status(const char *command, fid_status status, const runtime_session *session);

@@ -14,6 +14,7 @@ static const option_row options[] = {
     {"--next", NULL, "starts another call of the same loaded method: state carries over"},
     {"--output-dir", "DIR", "writes output_0.npy, ...; with --next under call_0/, call_1/, ..."},
     {"--threads", "N", "threads for one run, default 1"},
+    KERNELS_OPTION_ROW,
     {"--reference", NULL, "runs on the plain reference kernels"},
     {"--trace", "FILE.etdp", "writes when what ran, and for how long; `fidibus profile` and upstream's Inspector read it"},
     {"--labels", "FILE", "names of classes, one a line: prints the likeliest of the first output"},
@@ -152,6 +153,10 @@ static int run(arguments *a) {
         return EXIT_USAGE;
     }
     if (!runtime_session_open(&r.session, threads)) return failed("run", "out of memory");
+    if (!runtime_session_load_kernels(&r.session, a)) {
+        runtime_session_close(&r.session);
+        return EXIT_FAILED;
+    }
     fid_status status = open_method(&r);
     int result = status == FID_OK ? all_calls(&r) : failed_status("run", status, &r.session);
     if (result == EXIT_OK && r.trace && !trace_save("run", r.trace, option_text(a, "--trace"), &r.session)) result = EXIT_FAILED;

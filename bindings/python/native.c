@@ -90,17 +90,23 @@ static PyObject *native_compile(PyObject *module, PyObject *args, PyObject *keyw
     return result;
 }
 
-static PyObject *native_operator_names(PyObject *module, PyObject *unused) {
-    (void)module;
-    (void)unused;
-    PyObject *list = PyList_New(0);
-    for (size_t i = 0; list && i < fid_builtin_ops.count; i++) {
-        const fid_op *op = &fid_builtin_ops.ops[i];
+static PyObject *add_names(PyObject *list, const fid_op_table *table) {
+    for (size_t i = 0; list && i < table->count; i++) {
+        const fid_op *op = &table->ops[i];
         if (!op->reference) continue;
         PyObject *name = PyUnicode_FromFormat("%s%s%s", op->name, op->out[0] ? "." : "", op->out);
         if (!name || PyList_Append(list, name) < 0) Py_CLEAR(list);
         Py_XDECREF(name);
     }
+    return list;
+}
+
+static PyObject *native_operator_names(PyObject *module, PyObject *unused) {
+    (void)unused;
+    const native_state *state = PyModule_GetState(module);
+    PyObject *list = PyList_New(0);
+    list = add_names(list, &fid_builtin_ops);
+    for (size_t i = 0; i < state->table_count; i++) list = add_names(list, state->tables[i]);
     return list;
 }
 
@@ -145,6 +151,9 @@ static PyMethodDef native_methods[] = {
     {"compile", (PyCFunction)(void (*)(void))native_compile, METH_VARARGS | METH_KEYWORDS,
      "compile(methods, output, target='cpu', no_reuse=False, stack_traces=False, schemas=None, allow_missing=False): [(name, path.pt2)] to a "
      ".pte file; returns the report."},
+    {"register_operator", native_register_operator, METH_VARARGS,
+     "register_operator(schema, function): the function takes a list of arguments and gives a list of results."},
+    {"load_kernels", native_load_kernels, METH_O, "Loads a plug-in: a shared library with operators."},
     {"operator_names", native_operator_names, METH_NOARGS, "Names of all operators with a kernel."},
     {NULL, NULL, 0, NULL},
 };

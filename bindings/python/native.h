@@ -14,6 +14,9 @@
 typedef struct native_state {
     PyObject *error;       /* fidibus.Error(RuntimeError): text is the whole sentence, .status the number */
     PyTypeObject *tensor, *program, *method;
+    const fid_op_table **tables; /* operators that the user brought */
+    size_t table_count;
+    struct fidc_program *schemas;
 } native_state;
 
 /* Raises fidibus.Error with the sentence; always NULL. `module_type` is any heap type of this module. */
@@ -35,6 +38,13 @@ typedef struct borrowed_tensor {
 /* 1: borrowed; 0: the object has no __dlpack__; -1: an exception is set. */
 int native_borrow(PyObject *object, borrowed_tensor *out);
 void native_release(borrowed_tensor *borrowed);
+
+/* ---- Kernels that the user brings (native_kernels.c) ---- */
+
+PyObject *native_register_operator(PyObject *module, PyObject *args);
+PyObject *native_load_kernels(PyObject *module, PyObject *path);
+/* All tables for an environment, malloc'ed; NULL: no memory. */
+const fid_op_table **native_tables(const native_state *state, size_t *out_count);
 
 /* ---- Programs and methods (native_program.c) ---- */
 

@@ -14,6 +14,7 @@ typedef struct program_object {
     fid_message message;
     fid_program *program;
     fid_threads *threads;
+    const fid_op_table **tables;
 } program_object;
 
 static void program_dealloc(PyObject *object) {
@@ -21,6 +22,7 @@ static void program_dealloc(PyObject *object) {
     PyTypeObject *type = Py_TYPE(object);
     if (self->program) fid_program_close(self->program);
     if (self->threads) fid_threads_destroy(self->threads);
+    free(self->tables);
     Py_XDECREF(self->bytes);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
     Py_DECREF(type);
@@ -30,6 +32,9 @@ static fid_status open_program(program_object *self, PyObject *data, long thread
     fid_environment environment = fid_environment_default(&self->message);
     if (threads > 1) FID_TRY(fid_threads_create(environment.allocator, (uint32_t)threads, &self->threads));
     environment.threads = self->threads;
+    self->tables = native_tables(state_of((PyObject *)self), &environment.table_count);
+    if (!self->tables) return FID_OUT_OF_MEMORY;
+    environment.tables = self->tables;
     char *bytes;
     Py_ssize_t size;
     if (PyBytes_Check(data)) {

@@ -3,6 +3,7 @@
 import enum
 import functools
 import os
+import re
 import sys
 
 from . import _native
@@ -166,6 +167,32 @@ class Runtime:
     @functools.lru_cache(maxsize=1)
     def get():
         return Runtime()
+
+    def register_operator(self, schema, function):
+        """Makes a Python function the kernel of an operator of your own, for programs that are loaded afterwards.
+
+        schema: "mine::twist(Tensor x, int by=1) -> Tensor", as torch prints it. function: takes the arguments in the schema's order,
+        those behind a "*" by name; tensors are torch's if torch is loaded, else numpy's, else fidibus.Tensor. It returns a tensor, or a
+        tuple where the schema has several results, or a list where it has Tensor[].
+        """
+        arguments = schema[schema.index("(") + 1 : schema.rindex("->")]
+        _, star, named = arguments.rpartition("*,")
+        names = re.findall(r"(\w+)\s*(?:=[^,\[]*|=\[[^\]]*\])?\s*(?:,|\)\s*$)", named) if star else []
+
+        def call(values):
+            like = next((name for name in ("torch", "numpy") if name in sys.modules), None)
+            values = [[_wrap(item, like) for item in v] if isinstance(v, list) else _wrap(v, like) for v in values]
+            positional = len(values) - len(names)
+            results = function(*values[:positional], **dict(zip(names, values[positional:])))
+            if results is None:
+                return []
+            return [_lendable(r) for r in (results if isinstance(results, (tuple, list)) else [results])]
+
+        _native.register_operator(schema, call)
+
+    def load_kernels(self, path):
+        """Loads operators of your own from a shared library that exports fid_plugin_export (examples/custom_operator)."""
+        _native.load_kernels(os.path.abspath(path))
 
     def load_program(self, data, *, verification=Verification.InternalConsistency, threads=1):
         """data: a path, bytes, or a file opened for binary reading. threads: how many a method's run may use."""

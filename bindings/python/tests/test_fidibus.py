@@ -79,7 +79,7 @@ class CompileTest(Programs):
     def test_every_unknown_operator_is_named_with_its_line(self):
         with self.assertRaises(fidibus.Error) as caught:
             self.compile("unknown_operators")
-        for part in ("2 operators are not known", "mylib::twist (2 times, first at model.py:", "mylib::fold (once"):
+        for part in ("2 things that the model needs are not supported", "mylib::twist 'twist': the operator is not known, 2 calls", "mylib::fold"):
             self.assertIn(part, str(caught.exception))
 
     def test_files_that_are_no_archives(self):
@@ -91,6 +91,87 @@ class CompileTest(Programs):
     def test_a_wrong_target(self):
         with self.assertRaisesRegex((ValueError, fidibus.Error), "gpu"):
             self.compile("linear", target="gpu")
+
+
+TWIST = "mylib::twist(Tensor x, int by) -> Tensor"
+FOLD = "mylib::fold(Tensor x) -> Tensor"
+
+
+class OwnOperatorTest(Programs):
+    """tests/archives/unknown_operators.pt2: twist(fold(twist(x, 1)), 2), on float32 [3]."""
+
+    def compile_own(self):
+        schemas = pathlib.Path(self.folder.name) / "operators.txt"
+        schemas.write_text(f"{TWIST}\n{FOLD}\n")
+        return self.compile("unknown_operators", schemas=schemas)
+
+    def register(self, twist, fold=lambda x: x[::-1] if torch is None else x.flip(0)):
+        runtime = fidibus.Runtime.get()
+        runtime.register_operator(TWIST, twist)
+        runtime.register_operator(FOLD, fold)
+        return runtime.load_program(self.compile_own()).load_method("forward")
+
+    def test_functions_are_kernels(self):
+        method = self.register(lambda x, by: x * (by + 1))
+        self.assertIn("mylib::twist.out", fidibus.Runtime.get().operator_registry.operator_names)
+        np.testing.assert_array_equal(method.execute([np.array([1, 2, 3], np.float32)])[0], [18, 12, 6])
+        np.testing.assert_array_equal(method.execute([np.array([0, 0, 1], np.float32)])[0], [6, 0, 0])
+
+    def test_the_newest_function_counts_for_new_programs(self):
+        first = self.register(lambda x, by: x * by)
+        second = self.register(lambda x, by: x + by)
+        x = np.array([1, 2, 3], np.float32)
+        np.testing.assert_array_equal(first.execute([x])[0], [6, 4, 2])
+        np.testing.assert_array_equal(second.execute([x])[0], [6, 5, 4])
+
+    def test_wrong_functions_are_errors_that_name_them(self):
+        def raises(x, by):
+            raise ValueError("no such mode")
+
+        wrong = (
+            (raises, "mylib::twist.out: the Python function raised ValueError\\('no such mode'\\)"),
+            (lambda x, by: (x, x), "gave 2 results, the schema has 1"),
+            (lambda x, by: 3, "gave no tensor"),
+            (lambda x: x, "takes 1 positional argument"),
+            (lambda x, by: np.zeros(3, np.int32), "gave int32, the program expects float32"),
+            (lambda x, by: np.zeros((2, 3), np.float32), "mylib::twist|rank|sizes"),
+        )
+        for function, sentence in wrong:
+            method = self.register(function)
+            with self.assertRaisesRegex(fidibus.Error, sentence):
+                method.execute([np.array([1, 2, 3], np.float32)])
+
+    def test_names_behind_a_star(self):
+        seen = []
+
+        def twist(x, *, by, modes):
+            seen.append((by, modes))
+            return x
+
+        runtime = fidibus.Runtime.get()
+        runtime.register_operator("mylib::twist(Tensor x, *, int by=1, int[2] modes=[1, 2]) -> Tensor", twist)
+        runtime.register_operator(FOLD, lambda x: x)
+        schemas = pathlib.Path(self.folder.name) / "starred.txt"
+        schemas.write_text(f"mylib::twist(Tensor x, *, int by=1, int[2] modes=[1, 2]) -> Tensor\n{FOLD}\n")
+        method = runtime.load_program(self.compile("unknown_operators", schemas=schemas)).load_method("forward")
+        method.execute([np.zeros(3, np.float32)])
+        self.assertEqual(seen, [(1, [1, 2]), (2, [1, 2])])
+
+    def test_without_kernels_the_names_are_told(self):
+        code = (
+            "import sys, fidibus\n"
+            "try: fidibus.Runtime.get().load_program(sys.argv[1]).load_method('forward')\n"
+            "except fidibus.Error as error: print(error)\n"
+        )
+        done = subprocess.run([sys.executable, "-c", code, self.compile_own()], capture_output=True, text=True)
+        self.assertIn("no kernel for 2 operators that the method needs: mylib::twist.out, mylib::fold.out", done.stdout)
+
+    def test_bad_schemas_and_plug_ins(self):
+        runtime = fidibus.Runtime.get()
+        with self.assertRaisesRegex(fidibus.Error, "is not understood"):
+            runtime.register_operator("mylib::twist(Tensr x) -> Tensor", lambda x: x)
+        with self.assertRaisesRegex(fidibus.Error, "cannot load"):
+            runtime.load_kernels("nowhere.so")
 
 
 class LoadTest(Programs):
