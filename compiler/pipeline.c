@@ -28,7 +28,12 @@ typedef struct compilation {
 
 /* ---- Stages ---- */
 
-static fid_status run_functionalize(fidc_program *program, fidc_target target) { (void)target; return fidc_functionalize(program); }
+static fid_status run_functionalize(fidc_program *program, fidc_target target) {
+    (void)target;
+    FID_TRY(fidc_functionalize(program));
+    return fidc_refuse_aliases(program);
+}
+static fid_status run_share_buffers(fidc_program *program, fidc_target target) { (void)target; return fidc_share_buffers(program); }
 static fid_status run_fold(fidc_program *program, fidc_target target) { (void)target; return fidc_fold(program); }
 static fid_status run_share(fidc_program *program, fidc_target target) { (void)target; return fidc_share(program); }
 static fid_status run_widen(fidc_program *program, fidc_target target) { (void)target; return fidc_widen(program); }
@@ -44,6 +49,7 @@ typedef struct stage {
 
 static const stage stages[] = {
     {"functionalize", run_functionalize, false}, /* mutations become results, views become copies that the planner elides */
+    {"share-buffers", run_share_buffers, false}, /* if asked: buffers of a name are one in all methods; before anything takes them for constants */
     {"decompose", fidc_decompose, false},        /* every operator that is left has a kernel for the target */
     {"fold", run_fold, false},                   /* what depends on constants only is a constant */
     {"share", run_share, false},                 /* one node for equal work: masks of every layer, repeated views */
@@ -73,6 +79,8 @@ static fid_status check_stage(compilation *c, const char *stage_name) {
 }
 
 static fid_status run_stages(compilation *c) {
+    c->program->share_buffers = c->options->share_buffers;
+    c->program->keep_keys = c->options->external_count > 0;
     FID_TRY(check_stage(c, "archive"));
     for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
         if (stages[i].cpu_only && c->options->target != FIDC_TARGET_CPU) continue;
@@ -102,10 +110,13 @@ static fid_status plan_methods(compilation *c) {
     return FID_OK;
 }
 
+/* A file in work, under a temporary name beside the target, so that the rename cannot cross file systems and nothing half-written is
+ * ever seen. A device or a pipe is written as it is: renaming would put a file in its place. */
 typedef struct output_file {
     const fid_sink *sink;
     FILE *file;
-    const char *path;
+    const char *path, *temporary;
+    bool special;
     uint64_t bytes;
 } output_file;
 
@@ -116,6 +127,33 @@ static fid_status write_bytes(void *self, const void *data, size_t size) {
     }
     out->bytes += size;
     return FID_OK;
+}
+
+static fid_status open_output(compilation *c, const char *path, output_file *out) {
+    struct stat info;
+    *out = (output_file){.sink = c->sink, .path = path, .special = stat(path, &info) == 0 && !S_ISREG(info.st_mode)};
+    if (out->special && S_ISDIR(info.st_mode)) return fid_fail(c->sink, FID_ACCESS_FAILED, "cannot write %s: it is a directory", path);
+    out->temporary = out->special ? path : fidc_text_format(c->program, "%s.%ld.tmp", path, (long)getpid());
+    if (!out->temporary) return fid_fail(c->sink, FID_OUT_OF_MEMORY, "no memory to write %s", path);
+    out->file = fopen(out->temporary, "wb");
+    return out->file ? FID_OK : fid_fail(c->sink, FID_ACCESS_FAILED, "cannot create %s: %s", path, strerror(errno));
+}
+
+static fid_status close_output(output_file *out) {
+    FILE *file = out->file;
+    out->file = NULL;
+    return fclose(file) == 0 ? FID_OK : fid_fail(out->sink, FID_ACCESS_FAILED, "cannot write %s: %s", out->path, strerror(errno));
+}
+
+/* Gives the file its name, or takes it away. */
+static fid_status settle_output(output_file *out, fid_status status) {
+    if (out->file) fclose(out->file);
+    if (out->special || !out->temporary) return status;
+    if (status == FID_OK && rename(out->temporary, out->path) != 0) {
+        status = fid_fail(out->sink, FID_ACCESS_FAILED, "cannot write %s: %s", out->path, strerror(errno));
+    }
+    if (status != FID_OK) unlink(out->temporary);
+    return status;
 }
 
 /* A program that is only a part of the file gathers in memory. */
@@ -148,32 +186,55 @@ static fid_status emit_bundle(compilation *c, const fidc_emit_options *options, 
     return status;
 }
 
-static fid_status write_program(compilation *c, output_file *out) {
-    fidc_emit_options options = {.target = c->options->target, .stack_traces = c->options->stack_traces};
-    fidc_writer writer = {write_bytes, out};
-    fid_status status = c->options->bundle ? emit_bundle(c, &options, &writer) : fidc_emit(c->program, c->plans, &options, &writer);
-    if (fclose(out->file) != 0 && status == FID_OK) {
-        status = fid_fail(c->sink, FID_ACCESS_FAILED, "cannot write %s: %s", out->path, strerror(errno));
+/* The program and its data files. */
+typedef struct output_set {
+    output_file *files; /* data files, then the program */
+    fidc_writer *writers;
+    fidc_external_rule *rules;
+    size_t data_count;
+} output_set;
+
+/* The data files that the rules name, each once. */
+static fid_status open_data_files(compilation *c, output_set *set) {
+    const fidc_options *options = c->options;
+    for (size_t i = 0; i < options->external_count; i++) {
+        const char *path = options->externals[i].path;
+        size_t file = 0;
+        while (file < set->data_count && strcmp(set->files[file].path, path) != 0) file++;
+        if (file == set->data_count) {
+            set->writers[file] = (fidc_writer){write_bytes, &set->files[file]};
+            set->data_count++;
+            FID_TRY(open_output(c, path, &set->files[file]));
+        }
+        set->rules[i] = (fidc_external_rule){options->externals[i].pattern, (uint32_t)file};
     }
-    return status;
+    return FID_OK;
 }
 
-/* Under a temporary name beside the target, so that the rename cannot cross file systems and nothing half-written is ever seen.
- * A device or a pipe is written as it is: renaming would put a file in its place. */
-static fid_status write_file(compilation *c, const char *path, uint64_t *out_bytes) {
-    struct stat info;
-    bool special = stat(path, &info) == 0 && !S_ISREG(info.st_mode);
-    if (special && S_ISDIR(info.st_mode)) return fid_fail(c->sink, FID_ACCESS_FAILED, "cannot write %s: it is a directory", path);
-    const char *temporary = special ? path : fidc_text_format(c->program, "%s.%ld.tmp", path, (long)getpid());
-    if (!temporary) return fid_fail(c->sink, FID_OUT_OF_MEMORY, "no memory to write %s", path);
-    output_file out = {c->sink, fopen(temporary, "wb"), path, 0};
-    if (!out.file) return fid_fail(c->sink, FID_ACCESS_FAILED, "cannot create %s: %s", path, strerror(errno));
-    fid_status status = write_program(c, &out);
-    if (status == FID_OK && !special && rename(temporary, path) != 0) {
-        status = fid_fail(c->sink, FID_ACCESS_FAILED, "cannot write %s: %s", path, strerror(errno));
+static fid_status write_program(compilation *c, output_set *set, const char *path) {
+    FID_TRY(open_data_files(c, set));
+    output_file *out = &set->files[set->data_count];
+    FID_TRY(open_output(c, path, out));
+    fidc_emit_options options = {.target = c->options->target, .stack_traces = c->options->stack_traces, .externals = set->rules,
+                                 .external_count = c->options->external_count, .data_writers = set->writers, .data_count = set->data_count};
+    fidc_writer writer = {write_bytes, out};
+    FID_TRY(c->options->bundle ? emit_bundle(c, &options, &writer) : fidc_emit(c->program, c->plans, &options, &writer));
+    for (size_t i = 0; i <= set->data_count; i++) FID_TRY(close_output(&set->files[i]));
+    return FID_OK;
+}
+
+/* All files or none; the program comes last, when what it needs is there. */
+static fid_status write_files(compilation *c, const char *path, fidc_report *report) {
+    size_t most = c->options->external_count + 1;
+    output_set set = {.files = fidc_allocate(c->program, most * sizeof *set.files), .writers = fidc_allocate(c->program, most * sizeof *set.writers),
+                      .rules = fidc_allocate(c->program, most * sizeof *set.rules)};
+    if (!set.files || !set.writers || !set.rules) return fid_fail(c->sink, FID_OUT_OF_MEMORY, "no memory to write %s", path);
+    fid_status status = write_program(c, &set, path);
+    for (size_t i = 0; i <= set.data_count; i++) {
+        status = settle_output(&set.files[i], status);
+        if (i < set.data_count) report->data_bytes += set.files[i].bytes;
+        else report->program_bytes = set.files[i].bytes;
     }
-    if (status != FID_OK && !special) unlink(temporary);
-    *out_bytes = out.bytes;
     return status;
 }
 
@@ -252,7 +313,7 @@ static fid_status compile(compilation *c, const fidc_method_file *methods, size_
     if (status != FID_OK) return tell_failure(c, status);
     FID_TRY(check_supported(c));
     FID_TRY(plan_methods(c));
-    FID_TRY(write_file(c, output_path, &report->program_bytes));
+    FID_TRY(write_files(c, output_path, report));
     fill_report(c, report);
     return FID_OK;
 }

@@ -6,6 +6,9 @@
 
 typedef struct fidc_method_file { const char *name, *path; } fidc_method_file; /* "forward", "m.pt2" */
 
+/* Weights whose name fits a shell's pattern ("*" for all), and the .ptd file where they go. Rules may name one file. */
+typedef struct fidc_external_weights { const char *pattern, *path; } fidc_external_weights;
+
 typedef struct fidc_options {
     size_t struct_size;
     fidc_target target;
@@ -13,6 +16,9 @@ typedef struct fidc_options {
     bool stack_traces;
     bool allow_missing;    /* write programs whose operators the runtime must bring */
     const char *dump_ir;   /* directory for the IR after each stage; NULL: none */
+    const fidc_external_weights *externals; /* weights that go to data files; of two rules that fit, the first counts */
+    size_t external_count;
+    bool share_buffers;    /* methods share mutable buffers of a name */
     bool bundle;           /* write a bundled program (.bpte) with the archives' sample inputs */
     const char *const *schemas; /* files of operator schemas: operators that the runtime brings */
     size_t schema_count;
@@ -23,7 +29,7 @@ fid_status fidc_lower(fidc_program *program, const fidc_options *options);
 
 typedef struct fidc_report {
     uint32_t operators;        /* nodes emitted, all methods */
-    uint64_t planned_bytes, liveness_bound_bytes, program_bytes, constant_bytes;
+    uint64_t planned_bytes, liveness_bound_bytes, program_bytes, data_bytes, constant_bytes;
     uint32_t unsupported_count; /* calls that cannot be compiled, or with allow_missing need kernels of the runtime's own */
     char *unsupported, *unsupported_json; /* the list for people and as a JSON array, also after a failure; NULL: there are none */
 } fidc_report;

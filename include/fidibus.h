@@ -10,6 +10,7 @@
 #include "base/span.h"
 #include "base/status.h"
 #include "base/trace.h"
+#include "ops/named_data.h"
 #include "ops/operator.h"
 #include "ops/value.h"
 
@@ -65,6 +66,32 @@ const char *fid_program_method_name(const fid_program *program, size_t index); /
 /* Bytes stored in the program under a name (named_data); FID_NOT_FOUND. */
 fid_status fid_program_named_data(const fid_program *program, const char *key, fid_span *out_data);
 
+/* ---- Data beside programs ---- */
+
+/* Weights by name that lie outside of programs: a .ptd file. Shared by any number of programs and threads. */
+typedef struct fid_data fid_data;
+
+/* Verifies the whole file. The bytes stay the caller's, aligned to 16, and must outlive the data and all methods loaded with it.
+ * `name` stands in messages; NULL: none. FID_INVALID_EXTERNAL_DATA says what is wrong. */
+fid_status fid_data_open_memory(const fid_environment *environment, const void *bytes, size_t size, const char *name, fid_data **out_data);
+/* Maps the file (hosted platforms): weights are used in place. */
+fid_status fid_data_open_file(const fid_environment *environment, const char *path, fid_data **out_data);
+/* Closes when the last method is gone: a method keeps its data alive. */
+void fid_data_close(fid_data *data);
+
+size_t fid_data_count(const fid_data *data);
+const char *fid_data_key(const fid_data *data, size_t index); /* in rising order; NULL: no such index */
+fid_status fid_data_find(const fid_data *data, const char *key, fid_named_data *out_entry); /* FID_NOT_FOUND, without a sentence */
+
+/* The memory of mutable buffers that several methods of one program use, one of which fills a cache that another reads: planned
+ * memory 2 and up, as `fidibus compile --share-buffers` and upstream lay it out. Methods loaded with it belong to one thread at a
+ * time together: FID_INVALID_STATE otherwise. Released when the last of them is gone. */
+typedef struct fid_shared_state fid_shared_state;
+fid_status fid_shared_state_create(const fid_environment *environment, fid_shared_state **out_state);
+void fid_shared_state_release(fid_shared_state *state);
+/* True if methods of the program have named buffers in such memory: it was made for methods that share them. */
+bool fid_program_shares_buffers(const fid_program *program);
+
 /* ---- Methods ---- */
 
 typedef struct fid_method_options {
@@ -74,6 +101,9 @@ typedef struct fid_method_options {
     const fid_threads *threads; /* overrides the environment's */
     bool no_cpu_kernels;       /* reference kernels only */
     const fid_tracer *tracer;  /* told what load and runs do, by the environment's clock; outlives the method. NULL: nothing is measured */
+    fid_data *const *data;     /* where weights outside the program are; of two that have a name, the later one counts */
+    size_t data_count;
+    fid_shared_state *shared_state; /* NULL: all buffers are the method's own */
 } fid_method_options;
 
 /* Verifies and prepares one method; options may be NULL. After it, running allocates nothing unless a dynamic shape needs scratch. */
@@ -134,6 +164,17 @@ fid_status fid_method_output(const fid_method *method, size_t index, const fid_v
 fid_status fid_method_set_output_data(fid_method *method, size_t index, void *data, size_t size);
 /* Puts mutable buffers back to their initial content. */
 fid_status fid_method_reset(fid_method *method);
+
+/* ---- State: the mutable buffers of a method ---- */
+
+/* How many there are; FID_OUT_OF_MEMORY. */
+fid_status fid_method_state_count(fid_method *method, size_t *out_count);
+/* A buffer by its name in the model ("value.N" where the program gives no names), with its present content. */
+fid_status fid_method_state_at(fid_method *method, size_t index, fid_named_data *out_buffer);
+/* Writes all buffers in the form of a .ptd file, piece by piece. */
+fid_status fid_method_state_save(fid_method *method, fid_status (*write)(void *self, const void *data, size_t size), void *self);
+/* Sets all buffers to what was saved. FID_INVALID_EXTERNAL_DATA names a buffer that is missing or differs; then none has changed. */
+fid_status fid_method_state_restore(fid_method *method, const fid_data *data);
 
 /* ---- Traces ---- */
 

@@ -1,8 +1,11 @@
 /* Loading and unloading delegates through their backends. */
+#include "runtime/data.h"
 #include "runtime/method.h"
 
 static fid_status named_data(void *self, const char *key, fid_span *out_data) {
     const fid_method *method = self;
+    uint32_t count = method->data_count;
+    if (count && method->data[0]->find_bytes(method->data, count, key, out_data) == FID_OK) return FID_OK;
     return fid_program_named_data(method->program, key, out_data);
 }
 

@@ -1,4 +1,5 @@
 /* Running a loaded method. Everything was checked at load (see method.h); here only what changes between runs is. */
+#include "runtime/data.h"
 #include "runtime/method.h"
 
 void fid_live_list_gather(const fid_live_list *list) {
@@ -254,7 +255,14 @@ fid_status fid_method_enter(fid_method *method) {
         return fid_fail(&method->sink, FID_INVALID_STATE, "method %s is in use by another thread; give each thread its own",
                         method->name);
     }
+    if (method->shared && __atomic_exchange_n(&method->shared->taken, 1, __ATOMIC_ACQUIRE)) {
+        __atomic_store_n(&method->turn, FID_TURN_FREE, __ATOMIC_RELEASE);
+        return fid_fail(&method->sink, FID_INVALID_STATE, "a method that shares buffers with %s is in use by another thread", method->name);
+    }
     return FID_OK;
 }
 
-void fid_method_leave(fid_method *method) { __atomic_store_n(&method->turn, FID_TURN_FREE, __ATOMIC_RELEASE); }
+void fid_method_leave(fid_method *method) {
+    if (method->shared) __atomic_store_n(&method->shared->taken, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&method->turn, FID_TURN_FREE, __ATOMIC_RELEASE);
+}

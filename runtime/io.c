@@ -13,7 +13,7 @@ static bool overlaps(const fid_method_tensor *a, const fid_method_tensor *b) {
 /* True if no other tensor stands, at any time, on the memory of this one: then its data may lie elsewhere. */
 static bool stands_alone(const fid_method *method, uint32_t index) {
     const fid_method_tensor *tensor = fid_method_tensor_of(&method->values[index]);
-    if (tensor->initial || (method->uses[index] & (FID_USE_ALIASED | FID_USE_MAYBE_CONST))) return false;
+    if (tensor->initial || tensor->initial_data || (method->uses[index] & (FID_USE_ALIASED | FID_USE_MAYBE_CONST))) return false;
     for (uint32_t i = 0; i < method->value_count && tensor->home_planned; i++) {
         if (i == index || method->values[i].tag != FID_TAG_TENSOR) continue;
         const fid_method_tensor *other = fid_method_tensor_of(&method->values[i]);
@@ -372,7 +372,7 @@ fid_status fid_method_set_output_data(fid_method *method, size_t index, void *da
 
 fid_status fid_method_reset(fid_method *method) {
     FID_TRY(fid_method_enter(method));
-    fid_status status = fid_method_fill_memory(method);
+    fid_status status = fid_method_fill_memory(method, false);
     for (uint32_t i = 0; i < method->input_count; i++) method->inputs[i].set = false;
     for (uint32_t i = 0; i < method->value_count; i++) {
         if ((method->uses[i] & FID_USE_CHANGES) && fid_value_is_number(&method->values[i])) {

@@ -1,4 +1,5 @@
 /* Loading and unloading methods: read this first to see the order in which a method comes to be. */
+#include "runtime/data.h"
 #include "runtime/method.h"
 
 /* Blocks of the arena that holds what load builds. */
@@ -27,6 +28,8 @@ static void destroy(fid_method *method) {
     }
     fid_method_scratch_deinit(method);
     fid_free(method->allocator, method->planned, method->planned_size);
+    for (uint32_t i = 0; i < method->data_count; i++) fid_data_release(method->data[i]);
+    if (method->shared) fid_shared_state_release_reference(method->shared);
     fid_arena_deinit(&method->arena);
     fid_free(method->allocator, method, sizeof *method);
 }
@@ -38,12 +41,25 @@ static fid_status keep_numbers(fid_method *method) {
     return FID_OK;
 }
 
+static fid_status retain(fid_method *method, const fid_method_options *options) {
+    method->data = fid_arena_allocate_array(&method->arena, options->data_count, sizeof *method->data);
+    if (!method->data) return fid_fail(&method->sink, FID_OUT_OF_MEMORY, "no memory for the list of data files");
+    for (; method->data_count < options->data_count; method->data_count++) {
+        method->data[method->data_count] = options->data[method->data_count];
+        fid_data_retain(method->data[method->data_count]);
+    }
+    method->shared = options->shared_state;
+    if (method->shared) __atomic_add_fetch(&method->shared->references, 1, __ATOMIC_RELAXED);
+    return FID_OK;
+}
+
 static fid_status load_parts(fid_method *method, const fid_method_options *options) {
+    FID_TRY(retain(method, options));
     FID_TRY(fid_method_load_values(method));
     FID_TRY(fid_method_load_io(method));
     FID_TRY(fid_method_place_memory(method, options->memory, options->memory_size));
     FID_TRY(fid_method_load_code(method));
-    FID_TRY(fid_method_fill_memory(method));
+    FID_TRY(fid_method_fill_memory(method, true));
     FID_TRY(keep_numbers(method));
     return fid_method_load_delegates(method);
 }

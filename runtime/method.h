@@ -37,6 +37,8 @@ typedef struct fid_method_tensor {
     bool starts_as_zero;     /* it may be read before it is written */
     uint32_t initial;        /* data entry of the initial content; 0: none */
     uint64_t initial_set;
+    const void *initial_data; /* initial content from a data file; NULL: none */
+    const char *name;        /* planned: the buffer's fully qualified name, if the program has it */
 } fid_method_tensor;
 
 static inline fid_method_tensor *fid_method_tensor_of(const fid_value *value) { return (fid_method_tensor *)(void *)value->as.tensor; }
@@ -123,6 +125,12 @@ typedef struct fid_planned_buffer {
 
 typedef struct fid_scratch_chunk fid_scratch_chunk;
 
+/* A mutable buffer. */
+typedef struct fid_method_state {
+    fid_named_data entry; /* its bytes are where the tensor has its home */
+    const fid_method_tensor *tensor;
+} fid_method_state;
+
 struct fid_method {
     fid_scratch memory; /* first: the interface that kernels call */
     fid_program *program;
@@ -134,6 +142,9 @@ struct fid_method {
     uint32_t cpu;
     bool no_cpu_kernels;
     fid_arena arena;
+    fid_data **data;         /* retained; later ones come first */
+    uint32_t data_count;
+    fid_shared_state *shared; /* retained; NULL: all planned memory is the method's own */
 
     fid_value *values;
     fid_value *first_values; /* numbers as loaded: a failed run puts them back */
@@ -162,6 +173,8 @@ struct fid_method {
     uint32_t chain_count;
     fid_meta *metas;        /* room for the outputs of any one call */
     uint32_t meta_count;
+    fid_method_state *states; /* listed by state.c when asked for */
+    uint32_t state_count;
     const fid_backend *pending; /* whose delegates are submitted and not waited for; NULL: none */
 
     uint8_t *scratch;
@@ -185,7 +198,10 @@ fid_status fid_method_load_values(fid_method *method);
 fid_status fid_method_place_memory(fid_method *method, void *memory, size_t memory_size);
 /* Zeros and initial content into the planned memory that is read before it is written: state. What is written first is left
  * alone, since touching all memory at load takes longer than all the rest of it. */
-fid_status fid_method_fill_memory(fid_method *method);
+fid_status fid_method_fill_memory(fid_method *method, bool at_load);
+/* True for memory that other methods use as well. */
+static inline bool fid_method_is_shared(const fid_method *method, uint32_t buffer) { return method->shared && buffer > 0; }
+
 
 /* ---- code.c: instructions ---- */
 fid_status fid_method_load_code(fid_method *method);

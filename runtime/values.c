@@ -1,4 +1,5 @@
 /* Loading a method's values: numbers, lists, tensors, and the memory that tensors stand on. */
+#include "runtime/data.h"
 #include "runtime/method.h"
 
 #include "base/checked.h"
@@ -66,9 +67,7 @@ static fid_status load_shape(fid_method *method, uint32_t index, fid_fb_ref sour
     return FID_OK;
 }
 
-static fid_status load_constant(fid_method *method, uint32_t index, uint32_t entry, fid_method_tensor *out, size_t bytes) {
-    const void *data;
-    FID_TRY(fid_program_constant(method->program, entry, bytes, &data));
+static fid_status settle_constant(fid_method *method, uint32_t index, const void *data, fid_method_tensor *out, size_t bytes) {
     size_t item = fid_dtype_size((fid_dtype)out->tensor.dtype);
     if ((uintptr_t)data % (item > 8 ? 8 : item) != 0) {
         return invalid(method, index, "is a constant whose data is misaligned in the file");
@@ -106,11 +105,21 @@ static fid_status load_placement(fid_method *method, uint32_t index, fid_fb_ref 
     return FID_OK;
 }
 
+static fid_status find_external(fid_method *method, uint32_t index, fid_method_tensor *out) {
+    const fid_tensor *tensor = &out->tensor;
+    if (method->data_count && out->name) {
+        return method->data[0]->find_tensor(method->data, method->data_count, &method->sink, out->name, tensor, &out->initial_data);
+    }
+    char shape[160];
+    return fid_fail(&method->sink, FID_INVALID_EXTERNAL_DATA, "value %u, weight \"%s\" (%s%s), lies outside the program, and no data file is given",
+                    index, out->name ? out->name : "", fid_dtype_name((fid_dtype)tensor->dtype),
+                    fid_shape_text(tensor->sizes, tensor->rank, shape, sizeof shape));
+}
+
 static fid_status load_extra(fid_method *method, uint32_t index, fid_fb_ref extra, fid_method_tensor *out) {
+    out->name = fid_fb_get_string(extra, FID_PTE_ExtraTensorInfo_fully_qualified_name);
     if (fid_fb_get_u8(extra, FID_PTE_ExtraTensorInfo_location, 0) == FID_PTE_TENSOR_EXTERNAL) {
-        const char *name = fid_fb_get_string(extra, FID_PTE_ExtraTensorInfo_fully_qualified_name);
-        return fid_fail(&method->sink, FID_INVALID_EXTERNAL_DATA,
-                        "value %u (%s) is stored in a data file (.ptd), and none is given", index, name ? name : "without name");
+        FID_TRY(find_external(method, index, out));
     }
     if (fid_fb_get_u8(extra, FID_PTE_ExtraTensorInfo_device_type, 0) != 0) {
         return fid_fail(&method->sink, FID_NOT_SUPPORTED, "value %u lies on device %d; only the CPU's memory is supported", index,
@@ -140,8 +149,12 @@ static fid_status load_tensor(fid_method *method, uint32_t index, fid_fb_ref sou
     if (extra.at) FID_TRY(load_extra(method, index, extra, out));
     uint32_t entry = fid_fb_get_u32(source, FID_PTE_Tensor_data_buffer_idx, 0);
     fid_fb_ref place = fid_fb_get_table(source, FID_PTE_Tensor_allocation_info);
-    if (!place.at) return entry ? load_constant(method, index, entry, out, bytes) : FID_OK;
-    out->initial = entry;
+    if (!place.at) {
+        const void *data = out->initial_data;
+        if (!data && entry) FID_TRY(fid_program_constant(method->program, entry, bytes, &data));
+        return data ? settle_constant(method, index, data, out, bytes) : FID_OK;
+    }
+    if (!out->initial_data) out->initial = entry;
     return load_placement(method, index, place, out, bytes);
 }
 
@@ -292,6 +305,7 @@ static fid_status size_planned(fid_method *method) {
     size_t total = 0;
     for (uint32_t i = 0; i < method->buffer_count; i++) {
         size_t size;
+        if (fid_method_is_shared(method, i)) continue;
         if (!fid_align_size(method->buffers[i].used, FID_ALLOCATION_ALIGNMENT, &size) || !fid_add_size(total, size, &total)) {
             return fid_fail(&method->sink, FID_INVALID_PROGRAM, "the planned memory is larger than can be addressed");
         }
@@ -325,8 +339,13 @@ fid_status fid_method_place_memory(fid_method *method, void *memory, size_t memo
     FID_TRY(size_planned(method));
     FID_TRY(get_planned(method, memory, memory_size, &block));
     for (uint32_t i = 0; i < method->buffer_count; i++) {
-        method->buffers[i].data = block;
-        block += (method->buffers[i].used + FID_ALLOCATION_ALIGNMENT - 1) / FID_ALLOCATION_ALIGNMENT * FID_ALLOCATION_ALIGNMENT;
+        fid_planned_buffer *buffer = &method->buffers[i];
+        if (fid_method_is_shared(method, i)) {
+            FID_TRY(method->shared->get(method->shared, &method->sink, i, buffer->declared, &buffer->data));
+            continue;
+        }
+        buffer->data = block;
+        block += (buffer->used + FID_ALLOCATION_ALIGNMENT - 1) / FID_ALLOCATION_ALIGNMENT * FID_ALLOCATION_ALIGNMENT;
     }
     for (uint32_t i = 0; i < method->value_count; i++) {
         if (method->values[i].tag != FID_TAG_TENSOR) continue;
@@ -339,17 +358,33 @@ fid_status fid_method_place_memory(fid_method *method, void *memory, size_t memo
     return FID_OK;
 }
 
-fid_status fid_method_fill_memory(fid_method *method) {
+/* Shared memory starts as zeros, and belongs to other methods as well from then on. */
+static bool wants_zeros(const fid_method *method, const fid_method_tensor *tensor, bool at_load) {
+    return tensor->starts_as_zero && tensor->home && !(at_load && fid_method_is_shared(method, tensor->buffer));
+}
+
+static fid_status fill_initial(fid_method *method, const fid_method_tensor *tensor, bool at_load) {
+    if (at_load && fid_method_is_shared(method, tensor->buffer)) {
+        fid_status status = method->shared->claim(method->shared, &method->sink, tensor->home);
+        if (status != FID_OK) return status == FID_ALREADY_LOADED ? FID_OK : status;
+    }
+    if (!tensor->initial_data) {
+        return fid_program_read_initial(method->program, tensor->initial_set, tensor->initial, tensor->home, tensor->home_size);
+    }
+    if (tensor->home_size) memcpy(tensor->home, tensor->initial_data, tensor->home_size);
+    return FID_OK;
+}
+
+fid_status fid_method_fill_memory(fid_method *method, bool at_load) {
     for (uint32_t i = 0; i < method->value_count; i++) {
         if (method->values[i].tag != FID_TAG_TENSOR) continue;
         const fid_method_tensor *tensor = fid_method_tensor_of(&method->values[i]);
-        if (tensor->starts_as_zero && tensor->home) memset(tensor->home, 0, tensor->home_size);
+        if (wants_zeros(method, tensor, at_load)) memset(tensor->home, 0, tensor->home_size);
     }
     for (uint32_t i = 0; i < method->value_count; i++) {
         if (method->values[i].tag != FID_TAG_TENSOR) continue;
         const fid_method_tensor *tensor = fid_method_tensor_of(&method->values[i]);
-        if (!tensor->initial) continue;
-        FID_TRY(fid_program_read_initial(method->program, tensor->initial_set, tensor->initial, tensor->home, tensor->home_size));
+        if (tensor->home_planned && (tensor->initial || tensor->initial_data)) FID_TRY(fill_initial(method, tensor, at_load));
     }
     return FID_OK;
 }

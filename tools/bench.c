@@ -1,10 +1,12 @@
 /* fidibus bench: load, first and steady latency, memory. */
 #include <stdlib.h>
 
+#include "tools/data_files.h"
 #include "tools/inputs.h"
 
 static const option_row options[] = {
     {"--method", "NAME", "which method; default forward, or the only one"},
+    DATA_OPTION_ROW,
     {"--input", "X", "as for `fidibus run`; without any, those of the bundle, else made up"},
     {"--threads", "N", "threads for one run, default 1"},
     {"--repeat", "N", "steady runs; default: about two seconds, at least 10"},
@@ -76,6 +78,7 @@ typedef struct bench_state {
     runtime_session session;
     fid_image_options image;
     bundle_file bundle;
+    data_files data;
     fid_program *program;
     fid_method *method;
     loaded_input *loaded;
@@ -87,6 +90,9 @@ static fid_status measure(bench_state *b, long repeat) {
     fid_method_options method_options = {.struct_size = sizeof method_options, .no_cpu_kernels = option_flag(b->arguments, "--reference")};
     double start = milliseconds_now();
     FID_TRY(fid_program_open_file(env, b->arguments->files[0], &b->program));
+    FID_TRY(data_files_open(env, b->arguments, &b->data));
+    method_options.data = b->data.items;
+    method_options.data_count = b->data.count;
     const char *name = choose_method(b->program, b->arguments);
     FID_TRY(fid_method_load(b->program, name, &method_options, &b->method));
     b->figures.load_ms = milliseconds_now() - start;
@@ -107,6 +113,7 @@ static void close_all(bench_state *b) {
     free(b->loaded);
     if (b->method) fid_method_unload(b->method);
     if (b->program) fid_program_close(b->program);
+    data_files_close(&b->data);
     bundle_close(&b->bundle);
     runtime_session_close(&b->session);
 }
@@ -137,7 +144,7 @@ static int run(arguments *a) {
 
 const command_row command_bench = {
     .name = "bench",
-    .usage = "M.pte [--method NAME] [--threads N] [--repeat N] [--json]",
+    .usage = "M.pte [--data FILE.ptd]... [--method NAME] [--threads N] [--repeat N] [--json]",
     .summary = "times loading and running a .pte program",
     .example = "  fidibus bench model.pte --threads 2\n",
     .options = options,

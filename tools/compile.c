@@ -9,6 +9,8 @@ static const option_row options[] = {
     {"-o", "FILE.pte", "where the program goes"},
     {"--target", "NAME", "cpu (default: fused operators, packed weights) or portable (upstream's operators only)"},
     {"--method", "NAME=FILE.pt2", "adds a method; may be repeated, instead of M.pt2"},
+    {"--external-weights", "[PATTERN=]FILE.ptd", "weights go to a data file beside the program; with a pattern (*lora*) only those; may be repeated"},
+    {"--share-buffers", NULL, "methods share mutable buffers that have one name: a cache that one fills and another reads"},
     {"--bundle", NULL, "writes a bundled program (.bpte): with the archive's sample inputs, for running without --input"},
     {"--report", "FILE.json", "writes operators, bytes and what is unsupported"},
     {"--dump-ir", "DIR", "writes the IR after every stage"},
@@ -21,6 +23,7 @@ static const option_row options[] = {
 };
 
 #define MOST_METHODS 64
+#define MOST_EXTERNALS 64
 
 typedef struct methods_given {
     fidc_method_file files[MOST_METHODS];
@@ -61,6 +64,19 @@ static int collect_schemas(arguments *a, const char **files, fidc_options *out) 
     return EXIT_OK;
 }
 
+static int collect_externals(arguments *a, fidc_external_weights *externals, size_t *out_count) {
+    for (int i = 0; i < a->option_count; i++) {
+        if (strcmp(a->options[i].name, "--external-weights") != 0) continue;
+        if (*out_count == MOST_EXTERNALS) return usage_error(a, "more than %d rules for external weights", MOST_EXTERNALS);
+        char *equals = strchr(a->options[i].value, '=');
+        const char *path = equals ? equals + 1 : a->options[i].value;
+        if (equals) *equals = 0; /* splits the word of argv in place */
+        if (!*path || equals == a->options[i].value) return usage_error(a, "--external-weights takes FILE.ptd or PATTERN=FILE.ptd");
+        externals[(*out_count)++] = (fidc_external_weights){equals ? a->options[i].value : "*", path};
+    }
+    return EXIT_OK;
+}
+
 static int read_target(arguments *a, fidc_options *out) {
     const char *target = option_text(a, "--target");
     if (!target || strcmp(target, "cpu") == 0) out->target = FIDC_TARGET_CPU;
@@ -87,18 +103,25 @@ static bool write_report(const char *path, const fidc_report *report, double mil
 
 static int run(arguments *a) {
     methods_given methods = {.count = 0};
+    fidc_external_weights externals[MOST_EXTERNALS];
     fidc_options compile_options = {.struct_size = sizeof compile_options,
                                     .no_reuse = option_flag(a, "--no-reuse"),
                                     .stack_traces = option_flag(a, "--stack-traces"),
                                     .allow_missing = option_flag(a, "--allow-missing"),
+                                    .externals = externals,
+                                    .share_buffers = option_flag(a, "--share-buffers"),
                                     .bundle = option_flag(a, "--bundle"),
                                     .dump_ir = option_text(a, "--dump-ir")};
     const char *schemas[MOST_SCHEMAS];
     int status = collect_methods(a, &methods);
     if (status == EXIT_OK) status = collect_schemas(a, schemas, &compile_options);
     if (status == EXIT_OK) status = read_target(a, &compile_options);
+    if (status == EXIT_OK) status = collect_externals(a, externals, &compile_options.external_count);
     const char *output = option_text(a, "-o"), *report_path = option_text(a, "--report");
     if (status == EXIT_OK && !output) status = usage_error(a, "where does the program go? Add -o FILE.pte");
+    for (size_t i = 0; status == EXIT_OK && i < compile_options.external_count; i++) {
+        if (strcmp(externals[i].path, output) == 0) status = usage_error(a, "%s cannot be the program and its data file", output);
+    }
     if (status != EXIT_OK) return status;
 
     runtime_session session;

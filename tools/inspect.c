@@ -1,4 +1,4 @@
-/* fidibus inspect: what is in a file. .pte programs, alone or in a bundle; .pt2 archives as IR; .npy arrays. */
+/* fidibus inspect: what is in a file. .pte programs, alone or in a bundle; .ptd data; .pt2 archives as IR; .npy arrays. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -6,6 +6,7 @@
 #include "format/bpte.h"
 #include "format/npy.h"
 #include "format/pte.h"
+#include "format/ptd.h"
 #include "tools/command.h"
 
 static const option_row options[] = {
@@ -207,6 +208,44 @@ static fid_status inspect_bpte(const fid_sink *sink, const char *path, fid_span 
     return FID_OK;
 }
 
+/* ---- Data files ---- */
+
+static void print_entry(const fid_named_data *entry, bool json, bool first) {
+    char text[240], order[100] = "", shape[160];
+    int64_t sizes[FID_MAX_RANK];
+    size_t at = 0;
+    bool row_major = true;
+    for (size_t i = 0; i < entry->rank; i++) sizes[i] = entry->sizes[i], row_major = row_major && entry->dim_order[i] == i;
+    for (size_t i = 0; i < entry->rank && !row_major; i++) {
+        at += fid_format(order + at, sizeof order - at, "%s%d%s", i ? ", " : "{", entry->dim_order[i], i + 1 < entry->rank ? "" : "}");
+    }
+    snprintf(text, sizeof text, "%s%s%s", entry->is_tensor ? fid_dtype_name((fid_dtype)entry->dtype) : "bytes",
+             entry->is_tensor ? fid_shape_text(sizes, entry->rank, shape, sizeof shape) : "", order);
+    if (!json) {
+        printf("  %-28s %9s  %s\n", text, BYTES_TEXT(entry->bytes.size), entry->key);
+        return;
+    }
+    printf(first ? "{\"key\": " : ", {\"key\": ");
+    print_json_text(stdout, entry->key);
+    printf(", \"layout\": ");
+    print_json_text(stdout, text);
+    printf(", \"bytes\": %zu}", entry->bytes.size);
+}
+
+static fid_status inspect_ptd(const fid_sink *sink, const char *path, fid_span file, bool json) {
+    fid_ptd ptd;
+    FID_TRY(fid_ptd_open(sink, file, &ptd));
+    size_t count = fid_ptd_count(&ptd);
+    if (json) printf("{\"kind\": \"ptd\", \"file_bytes\": %zu, \"entries\": [", file.size);
+    else printf("%s: data file of %s, %zu entr%s\n", path, BYTES_TEXT(file.size), count, count == 1 ? "y" : "ies");
+    for (size_t i = 0; i < count; i++) {
+        fid_named_data entry = fid_ptd_at(&ptd, i);
+        print_entry(&entry, json, i == 0);
+    }
+    if (json) puts("]}");
+    return FID_OK;
+}
+
 /* ---- Archives and arrays ---- */
 
 static fid_status inspect_pt2(const fid_environment *environment, const char *path, bool json) {
@@ -246,9 +285,13 @@ static fid_status inspect(const runtime_session *session, const char *path, fid_
         fid_status status = bundle ? inspect_bpte(&environment->sink, path, file, json) : inspect_pte(&environment->sink, path, file, json);
         return status == FID_OK ? FID_OK : fid_fail(&environment->sink, status, "%s", path);
     }
+    if (fid_ptd_recognize(file)) {
+        fid_status status = inspect_ptd(&environment->sink, path, file, json);
+        return status == FID_OK ? FID_OK : fid_fail(&environment->sink, status, "%s", path);
+    }
     if (starts(file, 0, "PK\x03\x04")) return inspect_pt2(environment, path, json);
     if (starts(file, 0, "\x93NUMPY")) return inspect_npy(&environment->sink, path, file, json);
-    return fid_fail(&environment->sink, FID_NOT_SUPPORTED, "%s is no .pte or .bpte program, .pt2 archive or .npy array: it starts with other bytes", path);
+    return fid_fail(&environment->sink, FID_NOT_SUPPORTED, "%s is no .pte or .bpte program, .ptd data file, .pt2 archive or .npy array: it starts with other bytes", path);
 }
 
 /* ---- Kernels ---- */
@@ -344,7 +387,7 @@ static int run(arguments *a) {
 const command_row command_inspect = {
     .name = "inspect",
     .usage = "FILE [--kernels] [--json]",
-    .summary = "shows what is in a .pte, .bpte, .pt2 or .npy file",
+    .summary = "shows what is in a .pte, .bpte, .ptd, .pt2 or .npy file",
     .example = "  fidibus inspect model.pte\n  fidibus inspect model.pte --kernels\n  fidibus inspect model.pt2     # the graph, in the compiler's text form\n",
     .options = options,
     .run = run,

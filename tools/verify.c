@@ -10,11 +10,13 @@
 #include "compiler/ir/infer.h"
 #include "compiler/ir/interpret.h"
 #include "compiler/pipeline.h"
+#include "tools/data_files.h"
 #include "tools/inputs.h"
 #include "tools/labels.h"
 
 static const option_row options[] = {
     {"--input", "X", "as for `fidibus run`; without any, the archive's own sample inputs"},
+    DATA_OPTION_ROW,
     {"--method", "NAME", "the method to compare, default forward"},
     {"--tolerance", "X", "largest difference as a share of a value's scale, default 1e-4"},
     {"--all", NULL, "a line for each operator, not only for those that differ"},
@@ -116,6 +118,7 @@ typedef struct verification {
     loaded_input *inputs;
     fid_value *values;
     size_t input_count;
+    data_files data;
     fid_program *program;
     fid_method *method;
     fidc_program *exported, *lowered;
@@ -243,7 +246,9 @@ static fid_status verify(verification *v, size_t *out_differing) {
     recorder before = {0}, after = {0};
     fidc_interpreter *exported = NULL, *lowered = NULL;
     FID_TRY(fid_program_open_file(&v->session.environment, a->files[1], &v->program));
-    FID_TRY(fid_method_load(v->program, choose_method(v->program, a), NULL, &v->method));
+    FID_TRY(data_files_open(&v->session.environment, a, &v->data));
+    fid_method_options method_options = {.struct_size = sizeof method_options, .data = v->data.items, .data_count = v->data.count};
+    FID_TRY(fid_method_load(v->program, choose_method(v->program, a), &method_options, &v->method));
     FID_TRY(read_graph(v, &v->exported));
     fid_status status = read_inputs(v);
     fidc_options lower_options = {.struct_size = sizeof lower_options, .target = FIDC_TARGET_CPU};
@@ -276,6 +281,7 @@ static void close_all(verification *v) {
     free(v->values);
     if (v->method) fid_method_unload(v->method);
     if (v->program) fid_program_close(v->program);
+    data_files_close(&v->data);
     fidc_program_destroy(v->exported);
     fidc_program_destroy(v->lowered);
     runtime_session_close(&v->session);
@@ -298,7 +304,7 @@ static int run(arguments *a) {
 
 const command_row command_verify = {
     .name = "verify",
-    .usage = "M.pt2 M.pte [--input X]... [--tolerance X] [--all]",
+    .usage = "M.pt2 M.pte [--data FILE.ptd]... [--input X]... [--tolerance X] [--all]",
     .summary = "finds where a program's numbers part from its archive's",
     .example = "  fidibus verify model.pt2 model.pte\n",
     .options = options,

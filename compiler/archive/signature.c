@@ -72,6 +72,7 @@ static fid_status bound_input(fidc_reader *r, fidc_scope *scope, const char *kin
     FID_TRY(check_same(r, name, value, &expected));
     fidc_constant *constant = (fidc_constant *)value->constant;
     constant->is_parameter = strcmp(kind, "parameter") == 0;
+    constant->key = strcmp(kind, "tensor_constant") == 0 ? NULL : constant->name; /* upstream, too, keeps lifted constants inside */
     constant->persistent = constant->is_parameter || (strcmp(kind, "buffer") == 0 && json_is_true(json_object_get(spec, "persistent")));
     if (fidc_name_map_get(&scope->values, value_name))
         return fidc_reader_fail(r, FID_INVALID_PROGRAM, "the name '%s' is given twice", value_name);

@@ -193,6 +193,17 @@ static fid_status find(fidc_reader *r, const char *name, fidc_strided *out) {
     return fidc_reader_fail(r, FID_INVALID_PROGRAM, "weight '%s' is missing: neither the archive's weights nor its constants have it", name);
 }
 
+/* Several names may be parts of one storage: buffers that are written must not be. */
+static void note_storage(const fidc_strided *tensor, const char *name, fidc_constant *out) {
+    size_t reach = 0;
+    out->name = name;
+    out->storage = tensor->storage.data;
+    if (reach_of(tensor, &reach) && reach > 0) {
+        out->storage_begin = (size_t)tensor->offset * fid_dtype_size((fid_dtype)tensor->dtype);
+        out->storage_end = reach;
+    }
+}
+
 fid_status fidc_weights_bind(fidc_reader *r, const char *name, const char *value_name, fidc_value **out_value) {
     fidc_strided tensor = {0};
     const void *data = NULL;
@@ -202,7 +213,7 @@ fid_status fidc_weights_bind(fidc_reader *r, const char *name, const char *value
     fidc_value *value = fidc_value_constant(r->graph, value_name, (fid_dtype)tensor.dtype, tensor.sizes, tensor.rank, data, bytes);
     char *copy = fidc_text(r->program, name);
     if (!value || !copy) return FID_OUT_OF_MEMORY;
-    ((fidc_constant *)value->constant)->name = copy;
+    note_storage(&tensor, copy, (fidc_constant *)value->constant);
     *out_value = value;
     return fidc_name_map_put(r->program, &r->constants, copy, value) ? FID_OK : FID_OUT_OF_MEMORY;
 }

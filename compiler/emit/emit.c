@@ -65,14 +65,16 @@ static fid_status emit_outputs(fidc_method_emitter *m, fid_pte_out_method *metho
 static fid_status emit_method(fidc_emitter *emitter, const fidc_graph *graph, const fidc_plan *plan, fid_pte_out_method *method) {
     fidc_method_emitter m = {.emitter = emitter, .graph = graph, .plan = plan, .values.item_size = sizeof(fid_pte_out_value),
                              .operators.item_size = sizeof(fid_pte_out_operator), .instructions.item_size = sizeof(fid_pte_out_instruction)};
-    int64_t *buffers = fidc_emit_allocate(emitter, 2, sizeof *buffers);
+    uint64_t shared = graph->program->shared_bytes;
+    int64_t *buffers = fidc_emit_allocate(emitter, 3, sizeof *buffers);
     uint32_t value_count = fidc_plan_number(graph);
     m.index_of = fidc_emit_allocate(emitter, value_count, sizeof *m.index_of);
     if (!buffers || !m.index_of) return emitter->status;
     for (uint32_t i = 0; i < value_count; i++) m.index_of[i] = -1;
     buffers[1] = (int64_t)plan->planned_bytes;
+    buffers[2] = (int64_t)shared;
     *method = (fid_pte_out_method){.name = graph->name, .input_tree = graph->input_tree, .output_tree = graph->output_tree,
-                                   .buffer_sizes = buffers, .buffer_count = 2, .has_frames = emitter->options->stack_traces};
+                                   .buffer_sizes = buffers, .buffer_count = shared ? 3 : 2, .has_frames = emitter->options->stack_traces};
     FID_TRY(emit_inputs(&m, method));
     FID_TRY(fidc_emit_nodes(&m));
     FID_TRY(emit_outputs(&m, method));
@@ -87,12 +89,10 @@ static fid_status emit_method(fidc_emitter *emitter, const fidc_graph *graph, co
 
 /* ---- The program ------------------------------------------------------------------------------------------------------------ */
 
-static void init_pool(fidc_pool *pool) {
-    pool->pieces.item_size = sizeof(fid_pte_out_piece);
-    pool->offsets.item_size = pool->hashes.item_size = sizeof(uint64_t);
-}
-
-static void add_segment(fid_pte_out_segment *segments, fid_pte_out_program *program, const fidc_pool *pool) {
+/* Upstream refuses a segment without bytes: where all constants are empty, a few zeros follow them. */
+static void add_segment(fid_pte_out_segment *segments, fid_pte_out_program *program, fidc_pool *pool) {
+    static const uint8_t zeros[16];
+    if (pool->end == 0) ((fid_pte_out_piece *)pool->pieces.items)[0] = (fid_pte_out_piece){zeros, 0, sizeof zeros};
     segments[program->segment_count++] = (fid_pte_out_segment){.pieces = pool->pieces.items, .piece_count = pool->pieces.count};
 }
 
@@ -121,15 +121,17 @@ static fid_status emit_all(fidc_emitter *emitter, const fidc_plan *plans, const 
     const fidc_program *program = emitter->program;
     fid_pte_out_method *methods = fidc_emit_allocate(emitter, program->method_count, sizeof *methods);
     if (!methods) return emitter->status;
+    FID_TRY(fidc_emit_externals_begin(emitter));
     for (uint32_t i = 0; i < program->method_count; i++) FID_TRY(emit_method(emitter, program->methods[i], &plans[i], &methods[i]));
+    FID_TRY(fidc_emit_externals_write(emitter));
     return write_program(emitter, methods, writer);
 }
 
 fid_status fidc_emit(const fidc_program *program, const fidc_plan *plans, const fidc_emit_options *options, const fidc_writer *writer) {
     fidc_emitter emitter = {.program = program, .options = options, .sink = program->sink, .allocator = program->allocator};
     fid_arena_init(&emitter.arena, program->allocator, 256 * 1024);
-    init_pool(&emitter.constants);
-    init_pool(&emitter.states);
+    fidc_pool_init(&emitter.constants);
+    fidc_pool_init(&emitter.states);
     fid_status status = emit_all(&emitter, plans, writer);
     fid_arena_deinit(&emitter.arena);
     return status;

@@ -19,6 +19,12 @@ typedef struct fidc_pool {
     uint64_t end;       /* bytes so far */
 } fidc_pool;
 
+/* A data file in work: its entries, with bytes that are stored once each. */
+typedef struct fidc_external_file {
+    fidc_array entries; /* fid_named_data */
+    fidc_pool pool;
+} fidc_external_file;
+
 typedef struct fidc_emitter {
     const fidc_program *program;
     const fidc_emit_options *options;
@@ -26,6 +32,7 @@ typedef struct fidc_emitter {
     fid_allocator allocator;
     fid_arena arena;    /* whatever the structs for the file point to */
     fidc_pool constants, states;
+    fidc_external_file *externals; /* one a data file */
     fid_status status;  /* the first failure; its sentence has been said. Later steps do nothing sensible and are not looked at */
 } fidc_emitter;
 
@@ -51,6 +58,20 @@ void *fidc_array_push(fidc_emitter *emitter, fidc_array *array);
 
 /* Entry of `data` in the pool (from 1), a new one or that of equal bytes. 0 after a failure. The data is not copied. */
 uint32_t fidc_pool_add(fidc_emitter *emitter, fidc_pool *pool, const void *data, size_t size);
+
+void fidc_pool_init(fidc_pool *pool);
+/* The bytes of an entry. */
+const void *fidc_pool_data(const fidc_pool *pool, uint32_t entry);
+
+/* ---- emit_external.c ---- */
+
+fid_status fidc_emit_externals_begin(fidc_emitter *emitter);
+/* Puts a weight into a data file, if the options want it there, and fills in the tensor's key: true. `how` (may be NULL) tells apart
+ * what is one weight seen in several shapes. */
+bool fidc_emit_external(fidc_emitter *emitter, const fidc_graph *graph, const fidc_constant *constant, const char *how,
+                        fid_pte_out_tensor *tensor);
+/* The data files, once all methods are emitted. */
+fid_status fidc_emit_externals_write(fidc_emitter *emitter);
 
 /* ---- emit_value.c: every function gives an index in `values`, -1 after a failure ---- */
 

@@ -38,6 +38,13 @@ static bool grow_slots(fidc_emitter *emitter, fidc_pool *pool) {
     return true;
 }
 
+void fidc_pool_init(fidc_pool *pool) {
+    pool->pieces.item_size = sizeof(fid_pte_out_piece);
+    pool->offsets.item_size = pool->hashes.item_size = sizeof(uint64_t);
+}
+
+const void *fidc_pool_data(const fidc_pool *pool, uint32_t entry) { return piece_at(pool, entry - 1)->data; }
+
 /* The entry with the same bytes, or 0. */
 static uint32_t find_entry(const fidc_pool *pool, uint64_t hash, const void *data, size_t size) {
     for (size_t at = hash & (pool->slot_count - 1); pool->slots[at]; at = (at + 1) & (pool->slot_count - 1)) {

@@ -1,7 +1,8 @@
 /* The value table of a method: tensors with their places, numbers, literals and lists. */
 #include "compiler/emit/emit_internal.h"
 
-#define MEMORY_ID 1 /* the one planned buffer */
+#define MEMORY_ID 1        /* the method's own planned memory */
+#define SHARED_MEMORY_ID 2 /* of buffers that methods share */
 
 static int32_t push_value(fidc_method_emitter *m, const fid_pte_out_value *value) {
     fid_pte_out_value *made = fidc_array_push(m->emitter, &m->values);
@@ -122,6 +123,9 @@ static bool fill_data(fidc_method_emitter *m, const fidc_value *source, const fi
     size_t bytes = fid_dtype_size(value->dtype);
     for (size_t i = 0; i < value->rank; i++) bytes *= (size_t)tensor->sizes[i];
     if (constant->bytes < bytes || (bytes && !constant->data)) return fail_tensor(m, value, "is a constant with fewer bytes than its shape needs") != NULL;
+    if (!constant->is_mutable && fidc_emit_external(m->emitter, m->graph, constant, source == value ? NULL : value->name, tensor)) {
+        return m->emitter->status == FID_OK;
+    }
     tensor->data_index = fidc_pool_add(m->emitter, constant->is_mutable ? &m->emitter->states : &m->emitter->constants, constant->data, constant->bytes);
     if (constant->is_mutable) tensor->name = constant->name;
     return tensor->data_index != 0;
@@ -136,7 +140,7 @@ static int32_t emit_tensor(fidc_method_emitter *m, const fidc_value *value) {
     bool own = value->origin == FIDC_FROM_CONSTANT, borrowed = placement->elided && fidc_is_constant(base);
     if ((own || borrowed) && !fill_data(m, own ? value : base, value, tensor)) return -1;
     if (placement->offset != FIDC_NOT_PLANNED) {
-        tensor->memory_id = MEMORY_ID;
+        tensor->memory_id = fidc_is_shared_buffer(base) ? SHARED_MEMORY_ID : MEMORY_ID;
         tensor->memory_offset = placement->offset;
     }
     return push_value(m, &made);

@@ -61,11 +61,16 @@ typedef enum fidc_origin { FIDC_FROM_NODE, FIDC_FROM_INPUT, FIDC_FROM_CONSTANT }
 /* Bytes of a parameter, buffer or lifted constant. Row-major in `dim_order`-free logical order unless packed. */
 typedef struct fidc_constant {
     const char *name;      /* fully qualified: "features.0.0.weight"; unique */
+    const char *key;       /* its name in a data file: `name`, or "name:how" if it was made of a weight; NULL: part of the code */
     const void *data;      /* dense, logical row-major order, or packed bytes; lives as long as the program */
     size_t bytes;
     bool is_mutable;       /* a buffer that the method writes */
     bool persistent;       /* in the state dict */
     bool is_parameter;
+    bool is_shared;        /* a mutable buffer that several methods use: planned memory 2, at `shared_offset` */
+    uint64_t shared_offset;
+    const void *storage;   /* of an archive's tensor: names what it is a part of, from which byte to which; NULL: its own */
+    size_t storage_begin, storage_end;
 } fidc_constant;
 
 struct fidc_value {
@@ -167,6 +172,9 @@ struct fidc_program {
     const fid_op_table *ops;      /* built-in rows */
     fidc_graph **methods;
     uint32_t method_count;
+    bool keep_keys;               /* constants of different keys stay apart, however equal: data files will hold them */
+    bool share_buffers;           /* methods share mutable buffers of a name; passes/share_buffers.c */
+    uint64_t shared_bytes;        /* of all of these */
     const fidc_expr **exprs; uint32_t expr_count, expr_capacity; /* interned */
     void *owner;                  /* archive bytes and the like that constants point into; closed by destroy_owner */
     void (*destroy_owner)(void *owner);
@@ -195,6 +203,8 @@ fidc_value *fidc_value_number(fidc_graph *graph, const char *name, fidc_type typ
 /* A constant tensor; data is not copied. */
 fidc_value *fidc_value_constant(fidc_graph *graph, const char *name, fid_dtype dtype, const int64_t *sizes, size_t rank,
                                 const void *data, size_t bytes);
+/* Names a constant after the weight that it was made of: "conv.weight" and "rows" give the key "conv.weight:rows". NULL passes. */
+fidc_value *fidc_constant_derive(fidc_program *program, fidc_value *made, const fidc_constant *from, const char *how);
 /* A 0-d constant of a number converted to dtype; data in the arena. */
 fidc_value *fidc_value_scalar(fidc_graph *graph, fid_dtype dtype, double number);
 

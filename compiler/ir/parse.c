@@ -281,7 +281,7 @@ static bool read_constant(parser *p, fidc_graph *graph, bool is_mutable) {
     if (!value) return fail(p, "out of memory");
     set_type(value, &t);
     fidc_constant *constant = (fidc_constant *)(uintptr_t)value->constant;
-    constant->name = full_name;
+    constant->name = constant->key = full_name;
     constant->is_mutable = is_mutable;
     return !accept(p, "{") || read_data(p, data, t.dtype, count);
 }

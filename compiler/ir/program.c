@@ -117,6 +117,13 @@ fidc_value *fidc_value_constant(fidc_graph *graph, const char *name, fid_dtype d
     return value;
 }
 
+fidc_value *fidc_constant_derive(fidc_program *program, fidc_value *made, const fidc_constant *from, const char *how) {
+    if (!made || !from->key) return made;
+    const char *key = fidc_text_format(program, "%s:%s", from->key, how);
+    if (!key) return NULL;
+    ((fidc_constant *)(uintptr_t)made->constant)->key = key;
+    return made;
+}
 
 fidc_value *fidc_resolve(fidc_value *value) {
     while (value && value->forward) value = value->forward;

@@ -75,12 +75,31 @@ static bool can_fold(const fidc_node *node) {
 
 /* ---- Results ---- */
 
+/* The first weight among the arguments; NULL: none. */
+static const fidc_constant *weight_in(const fidc_arg *args, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        const fidc_value *value = fidc_value_of(&args[i]);
+        const fidc_constant *found = value && value->origin == FIDC_FROM_CONSTANT && value->constant->key ? value->constant : NULL;
+        if (!found && args[i].kind == FIDC_ARG_LIST) found = weight_in(args[i].as.list.items, args[i].as.list.count);
+        if (!found && value && value->origin == FIDC_FROM_NODE) found = weight_in(value->producer->args, value->producer->arg_count);
+        if (found) return found;
+    }
+    return NULL;
+}
+
+static fidc_value *name_after_weight(fidc_value *constant, const fidc_node *node) {
+    const fidc_constant *weight = weight_in(node->args, node->arg_count);
+    const char *colons = strstr(node->op->name, "::");
+    return weight ? fidc_constant_derive(node->graph->program, constant, weight, colons ? colons + 2 : node->op->name) : constant;
+}
+
 static fid_status store_tensor(fidc_graph *graph, fidc_value *out, const fid_tensor *tensor) {
     size_t bytes = fid_tensor_bytes(tensor);
     void *data = fid_arena_allocate(&graph->program->arena, bytes, FID_ALLOCATION_ALIGNMENT);
     if (!data) return fid_fail(graph->program->sink, FID_OUT_OF_MEMORY, "no memory for a constant of %zu bytes", bytes);
     fidc_tensor_to_logical(tensor, data);
     fidc_value *constant = fidc_value_constant(graph, NULL, (fid_dtype)tensor->dtype, tensor->sizes, tensor->rank, data, bytes);
+    if (constant) constant = name_after_weight(constant, out->producer);
     if (!constant) return FID_OUT_OF_MEMORY;
     fidc_value_replace(out, constant);
     return FID_OK;
@@ -157,7 +176,8 @@ static bool same_constant(const fidc_value *a, const fidc_value *b) {
 }
 
 /* Named weights stay as they are: other programs and tools know them by name. */
-static bool may_merge(const fidc_value *value) {
+static bool may_merge(const fidc_program *program, const fidc_value *value) {
+    if (program->keep_keys && value->origin == FIDC_FROM_CONSTANT && value->constant->key) return false;
     return fidc_is_constant(value) && !value->forward && value->type == FIDC_TENSOR && !value->constant->is_parameter &&
            value->constant->data && value->constant->bytes <= FOLD_SMALL;
 }
@@ -178,7 +198,7 @@ static fid_status merge_constants(fidc_graph *graph) {
     memset(slots, 0, capacity * sizeof *slots);
     for (uint32_t i = 0; i < graph->value_count; i++) {
         fidc_value *value = graph->values[i];
-        if (!may_merge(value)) continue;
+        if (!may_merge(graph->program, value)) continue;
         size_t at = (size_t)hash_constant(value) & (capacity - 1);
         while (slots[at] && !same_constant(slots[at], value)) at = (at + 1) & (capacity - 1);
         if (slots[at]) fidc_value_replace(value, slots[at]);

@@ -84,9 +84,12 @@ static bool scale_channels(fuser *f, const fidc_node *node, const channel_scale 
         shifted[c] = (float)((before - (double)s->mean[c]) * factor + (s->bias ? (double)s->bias[c] : 0));
     }
     const char *name = fidc_text_format(f->program, "%s.scaled%u", fidc_constant_behind(weight)->constant->name, f->graph->name_counter++);
+    const fidc_constant *plain = fidc_constant_behind(weight)->constant;
     *out_weight = name ? fidc_value_constant(f->graph, name, FID_FLOAT32, sizes, weight->rank, scaled, bytes) : NULL;
-    name = fidc_text_format(f->program, "%s.shift%u", fidc_constant_behind(weight)->constant->name, f->graph->name_counter++);
+    *out_weight = fidc_constant_derive(f->program, *out_weight, plain, "scaled");
+    name = fidc_text_format(f->program, "%s.shift%u", plain->name, f->graph->name_counter++);
     *out_bias = name ? fidc_value_constant(f->graph, name, FID_FLOAT32, &channels, 1, shifted, (size_t)channels * sizeof *shifted) : NULL;
+    *out_bias = fidc_constant_derive(f->program, *out_bias, plain, "shift");
     return *out_weight && *out_bias;
 }
 
@@ -118,7 +121,8 @@ static fid_status fold_norm(fuser *f, fidc_node *norm) {
 
 static fidc_value *channel_constant(fuser *f, const fidc_value *like, const char *what, const float *data, int64_t channels) {
     const char *name = fidc_text_format(f->program, "%s.%s%u", like->constant->name, what, f->graph->name_counter++);
-    return name ? fidc_value_constant(f->graph, name, FID_FLOAT32, &channels, 1, data, (size_t)channels * sizeof *data) : NULL;
+    fidc_value *made = name ? fidc_value_constant(f->graph, name, FID_FLOAT32, &channels, 1, data, (size_t)channels * sizeof *data) : NULL;
+    return fidc_constant_derive(f->program, made, like->constant, what);
 }
 
 /* 2b: scale = factor, bias = (bias - mean) * factor + shift. */
@@ -228,7 +232,8 @@ static const fidc_value *shrunk_weight(fuser *f, const fidc_value *weight, const
                         *out++ = all[(((i * sizes[1] + j) * sizes[2] + k) * sizes[3] + l) * sizes[4] + m];
     for (size_t i = 0; i < 5; i++) sizes[i] = to[i] - from[i];
     const char *name = fidc_text_format(f->program, "%s.middle%u", fidc_constant_behind(weight)->constant->name, f->graph->name_counter++);
-    return name ? fidc_value_constant(f->graph, name, FID_FLOAT32, sizes + lead, weight->rank, data, count * sizeof *data) : NULL;
+    fidc_value *made = name ? fidc_value_constant(f->graph, name, FID_FLOAT32, sizes + lead, weight->rank, data, count * sizeof *data) : NULL;
+    return fidc_constant_derive(f->program, made, fidc_constant_behind(weight)->constant, "middle");
 }
 
 static bool geometry_of(const fidc_node *node, const fidc_value *weight, geometry *g) {

@@ -102,10 +102,13 @@ static bool pack_convolution(fidc_program *program, const fidc_value *weight, fi
     return true;
 }
 
+static const char *const packings[] = {[FIDC_PACK_ROWS] = "rows", [FIDC_PACK_COLUMNS] = "columns", [FIDC_PACK_CONVOLUTION] = "convolution"};
+
 static fidc_value *value_of(const fidc_packed *p, fidc_graph *graph, const fidc_value *weight) {
     const char *name = fidc_text_format(graph->program, "%s.packed%u", fidc_constant_behind(weight)->constant->name, graph->name_counter++);
     size_t bytes = (size_t)(p->sizes[0] * p->sizes[1] * p->sizes[2]) * fid_dtype_size(p->dtype);
-    return name ? fidc_value_constant(graph, name, p->dtype, p->sizes, 3, p->data, bytes) : NULL;
+    fidc_value *made = name ? fidc_value_constant(graph, name, p->dtype, p->sizes, 3, p->data, bytes) : NULL;
+    return fidc_constant_derive(graph->program, made, fidc_constant_behind(weight)->constant, packings[p->packing]);
 }
 
 fidc_value *fidc_packer_get(fidc_packer *packer, fidc_graph *graph, const fidc_value *weight, fidc_packing packing, int64_t groups) {
@@ -168,6 +171,7 @@ static fid_status settle_cast(fidc_program *program, fidc_node *node) {
     const char *name = fidc_text_format(program, "%s.wide%u", fidc_constant_behind(out)->constant->name, node->graph->name_counter++);
     for (size_t i = 0; i < out->rank; i++) sizes[i] = fidc_size(out, i);
     fidc_value *constant = floats && name ? fidc_value_constant(node->graph, name, FID_FLOAT32, sizes, out->rank, floats, bytes) : NULL;
+    constant = fidc_constant_derive(program, constant, fidc_constant_behind(out)->constant, "float32");
     if (!constant) return fid_fail(program->sink, FID_OUT_OF_MEMORY, "no memory for a constant in float32");
     fidc_value_replace(out, constant);
     fidc_node_remove(node);

@@ -15,6 +15,14 @@ typedef enum fidc_target {
  * Requires: what the archive gives. (passes/functionalize.c) */
 fid_status fidc_functionalize(fidc_program *program);
 
+/* FID_NOT_SUPPORTED if a buffer that is written shares memory with another constant that is read or written, by name. Requires:
+ * mutations are known. (passes/buffer_aliases.c) */
+fid_status fidc_refuse_aliases(fidc_program *program);
+
+/* If program->share_buffers: buffers of one name that some method writes are one in all methods. Requires: mutations are known;
+ * nothing is folded. FID_INVALID_ARGUMENT: they differ. (passes/share_buffers.c) */
+fid_status fidc_share_buffers(fidc_program *program);
+
 /* Ensures: no operator that does nothing in inference (dropout, detach, alias, contiguous, to of the same dtype, assertions), and
  * composite operators are rewritten into rows that have a kernel. For FIDC_TARGET_PORTABLE: only operators that upstream's runtime
  * registers, with the dtypes it takes. (passes/decompose*.c) */

@@ -5,6 +5,9 @@ static uint64_t padded(uint64_t bytes, uint64_t alignment) { return (bytes + ali
 
 static bool is_placed_root(const fidc_life *life) { return life->has_address && life->root == fidc_plan_index(life->value) && life->bytes; }
 
+/* In the memory that methods share: outside the block, at a place that is given. */
+static bool is_shared(const fidc_life *life) { return fidc_is_shared_buffer(life->value); }
+
 static bool is_permanent(const fidc_planner *planner, const fidc_life *life) { return life->first == 0 && life->last == planner->end; }
 
 /* What one moment needs at least: every block from an aligned offset on; only the last one needs no padding behind it. */
@@ -27,7 +30,7 @@ static fid_status find_bound(const fidc_planner *planner, bool shared_only, uint
     memset(moments, 0, size);
     for (uint32_t i = 0; i < planner->count; i++) {
         const fidc_life *life = &planner->lives[i];
-        if (is_placed_root(life) && !(shared_only && is_permanent(planner, life))) add_demand(moments, life, planner->options->alignment);
+        if (is_placed_root(life) && !is_shared(life) && !(shared_only && is_permanent(planner, life))) add_demand(moments, life, planner->options->alignment);
     }
     *out_bound = 0;
     for (uint32_t t = 0; t <= planner->end; t++) {
@@ -44,6 +47,10 @@ static uint64_t place_permanent(const fidc_planner *planner, fidc_plan *plan) {
     for (uint32_t i = 0; i < plan->count; i++) {
         const fidc_life *life = &planner->lives[i];
         if (!is_placed_root(life) || !is_permanent(planner, life)) continue;
+        if (is_shared(life)) {
+            plan->of[i].offset = life->value->constant->shared_offset;
+            continue;
+        }
         plan->of[i].offset = at;
         plan->planned_bytes = at + life->bytes;
         at += padded(life->bytes, planner->options->alignment);

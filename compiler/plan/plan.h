@@ -33,6 +33,9 @@ typedef struct fidc_plan_options {
     bool plan_inputs, plan_outputs;
 } fidc_plan_options;
 
+/* True for a buffer in planned memory 2, which methods share. Of any other value: its base tells. */
+static inline bool fidc_is_shared_buffer(const fidc_value *value) { return value->origin == FIDC_FROM_CONSTANT && value->constant->is_shared; }
+
 /* Before planning: outputs and new states that are the old content of a state become copies of it. Leaves the graph clean. */
 fid_status fidc_plan_protect(fidc_graph *graph);
 

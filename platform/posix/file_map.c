@@ -3,6 +3,7 @@
 #include "runtime/program.h"
 
 #include "format/bpte.h"
+#include "runtime/data.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -73,4 +74,18 @@ fid_status fid_program_open_file(const fid_environment *environment, const char 
     if (status == FID_OK) return FID_OK;
     unmap(data, size);
     return fid_fail(&environment->sink, status, "%s", path);
+}
+
+fid_status fid_data_open_file(const fid_environment *environment, const char *path, fid_data **out_data) {
+    const void *bytes = NULL;
+    size_t size = 0;
+    *out_data = NULL;
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return failed(&environment->sink, "open", path);
+    fid_status status = map_descriptor(&environment->sink, descriptor, path, &bytes, &size);
+    close(descriptor); /* the mapping stays */
+    if (status != FID_OK) return status;
+    status = fid_data_open_mapped(environment, bytes, size, path, unmap, out_data);
+    if (status != FID_OK) unmap(bytes, size);
+    return status;
 }
