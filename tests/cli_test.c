@@ -145,7 +145,7 @@ static void test_the_report_and_the_ir(void **state) {
     cli_expect_phrase(first, "aten.linear(%x");
     free(first);
     assert_true(cli_exists("ir/01-functionalize.ir"));
-    assert_true(cli_exists("ir/08-pack.ir"));
+    assert_true(cli_exists("ir/09-pack.ir"));
 }
 
 static void test_the_source_line_travels_with_the_program(void **state) {

@@ -92,8 +92,9 @@ static bool write_report(const char *path, const fidc_report *report, double mil
     if (!out) return false;
     fprintf(out, "{\n  \"operators\": %u,\n  \"planned_bytes\": %llu,\n  \"liveness_bound_bytes\": %llu,\n", report->operators,
             (unsigned long long)report->planned_bytes, (unsigned long long)report->liveness_bound_bytes);
-    fprintf(out, "  \"program_bytes\": %llu,\n  \"constant_bytes\": %llu,\n  \"milliseconds\": %.3f,\n  \"unsupported\": ",
-            (unsigned long long)report->program_bytes, (unsigned long long)report->constant_bytes, milliseconds);
+    fprintf(out, "  \"program_bytes\": %llu,\n  \"data_bytes\": %llu,\n  \"constant_bytes\": %llu,\n  \"milliseconds\": %.3f,\n  \"unsupported\": ",
+            (unsigned long long)report->program_bytes, (unsigned long long)report->data_bytes, (unsigned long long)report->constant_bytes,
+            milliseconds);
     fprintf(out, "%s\n}\n", report->unsupported_json ? report->unsupported_json : "[]");
     fclose(out);
     bool ok = write_file(path, &(file_part){text, size}, 1);
