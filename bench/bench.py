@@ -1,208 +1,258 @@
-"""Times fidibus and its rivals in one interleaved run: `./run bench [--models NAME...] [--rounds N] [--threads N...]`.
+"""Times fidibus and its rivals in one interleaved run: `./run bench [--models NAME...] [--systems NAME...] [--rounds N] [--threads N...]`.
 
-Compiling: whole processes, from start to file on disk, ours and upstream's lowering to XNNPACK, with peak memory.
-Running: one process a measurement; rounds go over the systems in turn, so that a noisy minute hits all of them; the figure is the
-minimum over all rounds. Ratios above 1 mean that the rival is slower. Results also go to WORK/bench.json.
+One process a measurement; rounds go over the systems in turn, so that a noisy minute hits all of them; the figure is the best of all rounds.
+Ratios above 1 mean that the rival is slower. `--check` compares with bench/ratios.json, `--commit` writes it, `--page` renews the tables of
+docs/performance.md. All figures go to WORK/bench.json, a plot to WORK/bench.svg.
 """
 
 import argparse
 import json
+import math
 import pathlib
-import subprocess
 import sys
 import time
 
 HERE = pathlib.Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "tests" / "parity"))
+sys.path.insert(0, str(HERE))
 
-DEFAULT_MODELS = ["mobilenet_v2", "mobilenet_v3_small", "efficientnet_lite0", "resnet50", "minilm", "lstm", "conformer_block"]
+import plot
+import report
+from rivals import DEFAULT_SYSTEMS, RIVALS, SYSTEMS, Absent, Workshop, call, compiling
 
+MODELS = [
+    "mobilenet_v2", "mobilenet_v3_small", "efficientnet_lite0", "resnet50", "vit_b_16", "minilm", "deeplabv3_mobilenet", "lstm",
+    "conformer_block", "whisper_tiny_encoder",
+]  # fmt: skip
 
-def whole_process(words):
-    """Seconds, peak resident bytes and standard output of a command."""
-    start = time.perf_counter()
-    child = subprocess.Popen([str(w) for w in words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    out, err = child.communicate()
-    seconds = time.perf_counter() - start
-    if child.returncode:
-        raise RuntimeError(f"{words[0]}: {err.strip()[-500:]}")
-    return seconds, out
-
-
-def peak_bytes(words):
-    """Peak resident bytes of one run of a command, by a process of its own that waits for it."""
-    code = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], stdout=2, check=True); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)"
-    done = subprocess.run([sys.executable, "-c", code, *[str(w) for w in words]], capture_output=True, text=True, check=True)
-    return int(done.stdout.split()[-1])
-
-
-# ---- The rivals, each in a process of its own ------------------------------------------------------------------------------
-
-LOWER_XNNPACK = """
-import sys, torch
-from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
-from executorch.exir import to_edge_transform_and_lower
-edge = to_edge_transform_and_lower(torch.export.load(sys.argv[1]), partitioner=[XnnpackPartitioner()])
-open(sys.argv[2], "wb").write(edge.to_executorch().buffer)
+PREPARE = """
+import pathlib, sys
+sys.path.insert(0, sys.argv[1])
+import models, parity
+parity.prepare(models.build, sys.argv[2], pathlib.Path(sys.argv[3]))
 """
 
-EXPORT_ONNX = """
-import sys, torch
-program = torch.export.load(sys.argv[1])
-torch.onnx.export(program, (), sys.argv[2], dynamo=True, external_data=False, verbose=False)
-"""
 
-TIME_LOOP = """
-import time
-def steady(run, seconds):
-    run()
-    best, end = 1e9, time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        start = time.perf_counter(); run(); best = min(best, time.perf_counter() - start)
-    print("min_ms", best * 1e3)
-"""
-
-RUN_XNNPACK = (
-    TIME_LOOP
-    + """
-import sys, numpy as np, torch
-program, threads, seconds, *inputs = sys.argv[1:]
-from executorch.extension.pybindings.portable_lib import _load_for_executorch, _unsafe_reset_threadpool
-_unsafe_reset_threadpool(int(threads))
-module = _load_for_executorch(program)
-tensors = [torch.from_numpy(np.load(f)) for f in inputs]
-steady(lambda: module.forward(tensors), float(seconds))
-"""
-)
-
-RUN_ONNX = (
-    TIME_LOOP
-    + """
-import sys, numpy as np, onnxruntime
-model, threads, seconds, *inputs = sys.argv[1:]
-options = onnxruntime.SessionOptions()
-options.intra_op_num_threads = int(threads)
-session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-feed = {i.name: np.load(f) for i, f in zip(session.get_inputs(), inputs)}
-steady(lambda: session.run(None, feed), float(seconds))
-"""
-)
-
-RUN_EAGER = (
-    TIME_LOOP
-    + """
-import sys, numpy as np, torch
-archive, threads, seconds, *inputs = sys.argv[1:]
-torch.set_num_threads(int(threads))
-module = torch.export.load(archive).module()
-tensors = [torch.from_numpy(np.load(f)) for f in inputs]
-with torch.no_grad():
-    steady(lambda: module(*tensors), float(seconds))
-"""
-)
+def prepare(shop, name):
+    """The archive of a model and its inputs, exported when first asked for."""
+    archive = shop.work / f"{name}.pt2"
+    if not archive.exists() or not list(shop.work.glob(f"{name}.in*.npy")):
+        call([shop.python("torch"), "-c", PREPARE, HERE.parent / "tests" / "parity", name, shop.work], 600)
+    return archive, sorted(shop.work.glob(f"{name}.in*.npy"))
 
 
-class Rival:
-    """A system: how its file is made from an archive, and the script that times it."""
+# ---- Measuring ------------------------------------------------------------------------------------------------------------------
 
-    def __init__(self, name, make, run):
-        self.name, self.make, self.run = name, make, run
-
-    def file(self, archive):
-        path = archive.with_suffix(f".{self.name}")
-        if self.make is None:
-            return archive
-        if not path.exists():
-            whole_process([sys.executable, "-c", self.make, archive, path])
-        return path
-
-    def min_ms(self, archive, threads, seconds, inputs):
-        _, out = whole_process([sys.executable, "-c", self.run, self.file(archive), threads, seconds, *inputs])
-        return float(out.split("min_ms")[1])
+BEST = {"load_ms": min, "first_ms": min, "min_ms": min, "median_ms": min, "rss_bytes": min}
 
 
-RIVALS = [Rival("xnnpack", LOWER_XNNPACK, RUN_XNNPACK), Rival("onnxruntime", EXPORT_ONNX, RUN_ONNX), Rival("eager", None, RUN_EAGER)]
+def keep_best(old, new):
+    if not old:
+        return new
+    return new | {key: best(old[key], new[key]) for key, best in BEST.items()}
 
 
-# ---- Measurements -----------------------------------------------------------------------------------------------------------
+def files_of(shop, archive, inputs, systems):
+    """What each system runs, and the reasons of those that are absent."""
+    files, absent = {}, {}
+    for system in systems:
+        try:
+            files[system.name] = system.make(shop, archive, inputs)
+        except Absent as reason:
+            absent[system.name] = str(reason)
+    return files, absent
 
 
-def bench_compile(fidibus, archive, rounds):
-    """Ours and upstream's, in turn; minima."""
-    ours, theirs = [], []
-    program, other = archive.with_suffix(".bench.pte"), archive.with_suffix(".lowered")
+def measure(shop, archive, inputs, systems, threads, rounds, seconds):
+    """One model on a number of threads: {system: figures}, {system: why absent}."""
+    files, absent = files_of(shop, archive, inputs, systems)
+    found = {}
     for i in range(rounds):
-        ours += [whole_process([fidibus, "compile", archive, "-o", program])[0] for _ in range(5)]
-        theirs.append(whole_process([sys.executable, "-c", LOWER_XNNPACK, archive, other])[0])
-    return {
-        "model": archive.stem,
-        "fidibus_s": min(ours),
-        "upstream_s": min(theirs),
-        "ratio": min(theirs) / min(ours),
-        "fidibus_peak_bytes": peak_bytes([fidibus, "compile", archive, "-o", program]),
-        "upstream_peak_bytes": peak_bytes([sys.executable, "-c", LOWER_XNNPACK, archive, other]),
-        "archive_bytes": archive.stat().st_size,
-    }
-
-
-def bench_run(fidibus, archive, inputs, threads, rounds, seconds, rivals):
-    program = archive.with_suffix(".bench.pte")
-    whole_process([fidibus, "compile", archive, "-o", program])
-    words = [w for i in inputs for w in ("--input", i)]
-    best, details = {}, {}
-    for _ in range(rounds):
-        _, out = whole_process([fidibus, "bench", program, "--threads", threads, "--json", *words])
-        ours = json.loads(out)
-        if ours["min_ms"] <= best.get("fidibus", 1e9):
-            details = ours
-        best["fidibus"] = min(best.get("fidibus", 1e9), ours["min_ms"])
-        for rival in rivals:
+        for system in systems:
+            if system.name in absent or (system.slow and (i > 0 or threads > 1)):
+                continue
+            budget = (0.0, 1) if system.name == "portable" else (seconds, 5)
             try:
-                best[rival.name] = min(best.get(rival.name, 1e9), rival.min_ms(archive, threads, seconds, inputs))
-            except RuntimeError as error:
-                print(f"  {rival.name}: {str(error)[-200:]}", file=sys.stderr)
-    return {"model": archive.stem, "threads": threads, "min_ms": best, "fidibus": details}
+                figures = system.time(shop, files[system.name], threads, budget[0], inputs, budget[1])
+                found[system.name] = keep_best(found.get(system.name), figures)
+            except Absent as reason:
+                absent[system.name] = str(reason)
+                found.pop(system.name, None)
+    return found, absent
 
 
-def print_run(result):
-    ours = result["min_ms"]["fidibus"]
-    ratios = "  ".join(f"{n} {ms:.2f} ms ({ms / ours:.2f})" for n, ms in result["min_ms"].items() if n != "fidibus")
-    print(f"{result['model']:22} {result['threads']} thread{'s' if result['threads'] > 1 else ' '}  fidibus {ours:.2f} ms   {ratios}", flush=True)
+def fastest_rival(systems):
+    times = {name: figures["min_ms"] for name, figures in systems.items() if name in RIVALS}
+    return min(times, key=times.get) if times else None
 
 
-def main():
+def ratios_of(entry):
+    """Times of the rivals over ours."""
+    ours = entry["systems"].get("fidibus")
+    return {name: figures["min_ms"] / ours["min_ms"] for name, figures in entry["systems"].items() if ours and name != "fidibus"}
+
+
+def print_entry(entry):
+    ours, ratios = entry["systems"].get("fidibus"), ratios_of(entry)
+    head = f"{entry['model']:22} {entry['threads']} thread{'s' if entry['threads'] > 1 else ' '} "
+    if not ours:
+        print(f"{head} fidibus absent: {entry['absent'].get('fidibus')}", flush=True)
+        return
+    best = fastest_rival(entry["systems"])
+    verdict = f"{'ahead of' if ratios[best] >= 1 else 'BEHIND'} {best} {ratios[best]:.2f}" if best else "no rival"
+    others = "  ".join(f"{name} {entry['systems'][name]['min_ms']:.2f} ({ratio:.2f})" for name, ratio in ratios.items())
+    print(f"{head} fidibus {ours['min_ms']:8.2f} ms  {verdict:28} {others}", flush=True)
+
+
+def geometric_mean(numbers):
+    return math.exp(sum(math.log(n) for n in numbers) / len(numbers)) if numbers else float("nan")
+
+
+def print_means(entries):
+    for threads in sorted({e["threads"] for e in entries}):
+        part = [e for e in entries if e["threads"] == threads and "fidibus" in e["systems"]]
+        best = [ratios_of(e)[fastest_rival(e["systems"])] for e in part if fastest_rival(e["systems"])]
+        print(f"{threads} thread{'s' if threads > 1 else ''}: geometric mean of the fastest rival's time over ours {geometric_mean(best):.2f} ({len(best)} models)")
+        for name in [s.name for s in SYSTEMS if s.name != "fidibus"]:
+            some = [ratios_of(e)[name] for e in part if name in e["systems"]]
+            if some:
+                print(f"  {name:16} {geometric_mean(some):.2f} ({len(some)} models)")
+
+
+def print_absent(entries):
+    reasons = {}
+    for entry in entries:
+        for name, reason in entry["absent"].items():
+            reasons.setdefault((name, reason), set()).add(entry["model"])
+    for (name, reason), models in sorted(reasons.items()):
+        print(f"absent: {name} on {', '.join(sorted(models))}: {reason}")
+
+
+# ---- Loading and memory: what the first result costs -------------------------------------------------------------------------------
+
+
+def print_starts(entries):
+    print("load to first result on one thread, and peak memory beyond the libraries:")
+    for entry in (e for e in entries if e["threads"] == 1 and "fidibus" in e["systems"]):
+        ours = entry["systems"]["fidibus"]
+        start = lambda f: f["load_ms"] + f["first_ms"]
+        bound = ours["file_bytes"] + ours["planned_bytes"]
+        others = "  ".join(
+            f"{name} {start(f):.0f} ms ({start(f) / start(ours):.1f}), {f['rss_bytes'] / 1e6:.0f} MB"
+            for name, f in entry["systems"].items()
+            if name in RIVALS
+        )
+        print(
+            f"{entry['model']:22} fidibus {start(ours):.1f} ms, {ours['rss_bytes'] / 1e6:.1f} MB "
+            f"(file and plan {bound / 1e6:.1f}, beyond them {(ours['rss_bytes'] - bound) / 1e6:+.1f})  {others}"
+        )
+
+
+def print_compiling(shop, name, rounds):
+    archive, _ = prepare(shop, name)
+    found = compiling(shop, archive, rounds)
+    ours, theirs, size = found["fidibus"], found["upstream"], archive.stat().st_size
+    print(
+        f"compiling {name}: fidibus {ours['seconds'] * 1e3:.0f} ms, upstream to XNNPACK {theirs['seconds']:.1f} s, {theirs['seconds'] / ours['seconds']:.0f} times; "
+        f"peak memory {ours['peak_bytes'] / size:.2f} times the archive, upstream {theirs['peak_bytes'] / 1e6:.0f} MB"
+    )
+
+
+# ---- Regressions ---------------------------------------------------------------------------------------------------------------------
+
+RATIOS = HERE / "ratios.json"
+
+
+def committed(entries):
+    """{model: {threads: {rival: ratio}}}: small, and comparable between machines of one kind."""
+    table = {}
+    for entry in entries:
+        ratios = {name: round(ratio, 3) for name, ratio in ratios_of(entry).items() if name in RIVALS}
+        if ratios:
+            table.setdefault(entry["model"], {})[str(entry["threads"])] = ratios
+    return table
+
+
+def check(entries):
+    """Says what got slower by over 10 % against the committed ratios; how many. One rival may have a bad day, so the median over rivals counts."""
+    old, new, worse = json.loads(RATIOS.read_text()), committed(entries), 0
+    for model, by_threads in new.items():
+        for threads, ratios in by_threads.items():
+            before = old.get(model, {}).get(threads, {})
+            changes = sorted(ratios[name] / before[name] for name in ratios if name in before)
+            if not changes:
+                print(f"{model}, {threads} threads: nothing committed to compare with")
+                continue
+            change = changes[len(changes) // 2]
+            if change < 0.9:
+                print(f"REGRESSION: {model}, {threads} threads: {100 / change - 100:.0f} % slower against the rivals than committed")
+                worse += 1
+    print("no regression over 10 %" if not worse else f"{worse} regressions over 10 %")
+    return worse
+
+
+def merge(old, new):
+    """Entries of an earlier run, where this one has none of the same model and number of threads."""
+    seen = {(e["model"], e["threads"]) for e in new}
+    return new + [e for e in old if (e["model"], e["threads"]) not in seen]
+
+
+def read_options():
     parser = argparse.ArgumentParser(prog="./run bench", description=__doc__.splitlines()[0])
     parser.add_argument("--fidibus", required=True, type=pathlib.Path, help=argparse.SUPPRESS)
     parser.add_argument("--work", required=True, type=pathlib.Path, help=argparse.SUPPRESS)
-    parser.add_argument("--models", nargs="*", default=DEFAULT_MODELS)
+    parser.add_argument("--python", action="append", default=[], metavar="NAME=PATH", help="an environment: torch, peers or litert")
+    parser.add_argument("--models", nargs="*", default=MODELS)
+    parser.add_argument("--systems", nargs="*", default=DEFAULT_SYSTEMS, choices=[s.name for s in SYSTEMS])
     parser.add_argument("--threads", nargs="*", type=int, default=[1, 2])
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=2.0, help="of steady runs in one measurement of a rival")
-    parser.add_argument("--rivals", nargs="*", default=[r.name for r in RIVALS])
-    parser.add_argument("--no-compile", action="store_true", help="leave out compile time and memory")
-    options = parser.parse_args()
-    import parity
+    parser.add_argument("--seconds", type=float, default=1.0, help="of steady runs in one measurement")
+    parser.add_argument("--conversion-seconds", type=float, default=600, help="that a rival may take to convert a model")
+    parser.add_argument("--compiling", metavar="NAME", help="also time compiling this model, and upstream's lowering of it")
+    parser.add_argument("--check", action="store_true", help="compare with the committed ratios; fails on a regression over 10 %%")
+    parser.add_argument("--commit", action="store_true", help="write bench/ratios.json")
+    parser.add_argument("--merge", action="store_true", help="keep what WORK/bench.json has of other models and threads")
+    parser.add_argument("--page", action="store_true", help="renew the tables and the plot of docs/performance.md")
+    parser.add_argument("--no-run", action="store_true", help="measure nothing: use WORK/bench.json")
+    return parser.parse_args()
 
-    options.work.mkdir(parents=True, exist_ok=True)
-    fidibus, results = options.fidibus.resolve(), {"compile": [], "run": []}
-    import models
 
-    rivals = [r for r in RIVALS if r.name in options.rivals]
+def measure_all(options, shop):
+    entries = []
     for name in options.models:
-        archive, inputs, _, _ = parity.prepare(models.build, name, options.work.resolve())
-        if name == "mobilenet_v2" and not options.no_compile:
-            c = bench_compile(fidibus, archive, options.rounds)
-            results["compile"].append(c)
-            print(
-                f"compiling {name}: fidibus {c['fidibus_s'] * 1e3:.0f} ms, upstream to XNNPACK {c['upstream_s']:.1f} s, {c['ratio']:.0f} times; "
-                f"peak memory {c['fidibus_peak_bytes'] / c['archive_bytes']:.2f} times the archive, upstream {c['upstream_peak_bytes'] / 1e6:.0f} MB"
-            )
+        try:
+            archive, inputs = prepare(shop, name)
+        except Absent as reason:
+            print(f"{name:22} cannot be exported: {reason}")
+            continue
         for threads in options.threads:
-            results["run"].append(bench_run(fidibus, archive, inputs, threads, options.rounds, options.seconds, rivals))
-            print_run(results["run"][-1])
+            systems = [s for s in SYSTEMS if s.name in options.systems]
+            found, absent = measure(shop, archive, inputs, systems, threads, options.rounds, options.seconds)
+            entries.append({"model": name, "threads": threads, "systems": found, "absent": absent, "when": time.strftime("%Y-%m-%d %H:%M")})
+            print_entry(entries[-1])
+    return entries
+
+
+def main():
+    options = read_options()
+    options.work.mkdir(parents=True, exist_ok=True)
+    pythons = dict(text.split("=", 1) for text in options.python)
+    shop = Workshop(options.work.resolve(), options.fidibus.resolve(), pythons, options.conversion_seconds)
     path = options.work / "bench.json"
-    path.write_text(json.dumps(results, indent=1))
-    print(f"wrote {path}")
+    old = json.loads(path.read_text())["entries"] if path.exists() and (options.merge or options.no_run) else []
+    entries = merge(old, [] if options.no_run else measure_all(options, shop))
+    path.write_text(json.dumps({"machine": report.machine(), "entries": entries}, indent=1))
+    (options.work / "bench.svg").write_text(plot.draw(entries))
+    print_means(entries)
+    print_starts(entries)
+    print_absent(entries)
+    if options.compiling:
+        print_compiling(shop, options.compiling, options.rounds)
+    print(f"wrote {path} and bench.svg")
+    if options.commit:
+        RATIOS.write_text(json.dumps(committed(entries), indent=1, sort_keys=True) + "\n")
+    if options.page:
+        report.renew(entries, options.work)
+    sys.exit(1 if options.check and check(entries) else 0)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,8 @@ static const option_row options[] = {
     DATA_OPTION_ROW,
     {"--input", "X", "as for `fidibus run`; without any, those of the bundle, else made up"},
     {"--threads", "N", "threads for one run, default 1"},
-    {"--repeat", "N", "steady runs; default: about two seconds, at least 10"},
+    {"--repeat", "N", "steady runs; default: as many as --seconds takes, at least 5"},
+    {"--seconds", "S", "how long the steady runs go on, default 2"},
     KERNELS_OPTION_ROW,
     {"--reference", NULL, "the plain reference kernels"},
     {"--json", NULL, "one JSON object"},
@@ -20,6 +21,7 @@ static const option_row options[] = {
 typedef struct figures {
     double load_ms, first_ms, min_ms, median_ms;
     long repeats;
+    long base_rss; /* bytes of the process before it opens the program */
 } figures;
 
 static int by_value(const void *a, const void *b) {
@@ -43,19 +45,23 @@ static fid_status read_inputs(const input_source *source, const arguments *a, lo
     return FID_OK;
 }
 
-static fid_status steady(fid_method *method, long repeat, figures *out) {
+static fid_status steady(fid_method *method, long repeat, double seconds, figures *out) {
     long most = repeat ? repeat : 100000;
     double *times = malloc((size_t)most * sizeof *times), start = milliseconds_now();
     if (!times) return FID_OUT_OF_MEMORY;
     fid_status status = FID_OK;
     long count = 0;
-    while (status == FID_OK && count < most && (repeat || count < 10 || milliseconds_now() - start < 2000)) {
+    while (status == FID_OK && count < most && (repeat || count < 5 || milliseconds_now() - start < 1e3 * seconds)) {
         double before = milliseconds_now();
         status = fid_method_run(method);
         times[count++] = milliseconds_now() - before;
     }
     qsort(times, (size_t)count, sizeof *times, by_value);
-    if (count) *out = (figures){out->load_ms, out->first_ms, times[0], times[count / 2], count};
+    if (count) {
+        out->min_ms = times[0];
+        out->median_ms = times[count / 2];
+        out->repeats = count;
+    }
     free(times);
     return status;
 }
@@ -63,8 +69,8 @@ static fid_status steady(fid_method *method, long repeat, figures *out) {
 static void print_figures(const arguments *a, const figures *f, long threads, size_t file_bytes, size_t planned_bytes) {
     if (option_flag(a, "--json")) {
         printf("{\"load_ms\": %.4f, \"first_ms\": %.4f, \"min_ms\": %.4f, \"median_ms\": %.4f, \"repeats\": %ld, \"peak_rss_bytes\": %ld, "
-               "\"file_bytes\": %zu, \"planned_bytes\": %zu, \"threads\": %ld}\n",
-               f->load_ms, f->first_ms, f->min_ms, f->median_ms, f->repeats, peak_resident_bytes(), file_bytes, planned_bytes, threads);
+               "\"base_rss_bytes\": %ld, \"file_bytes\": %zu, \"planned_bytes\": %zu, \"threads\": %ld}\n",
+               f->load_ms, f->first_ms, f->min_ms, f->median_ms, f->repeats, peak_resident_bytes(), f->base_rss, file_bytes, planned_bytes, threads);
         return;
     }
     printf("load    %10.3f ms\nfirst   %10.3f ms\nsteady  %10.3f ms minimum, %.3f ms median of %ld runs, %ld thread%s\n", f->load_ms, f->first_ms,
@@ -85,9 +91,10 @@ typedef struct bench_state {
     figures figures;
 } bench_state;
 
-static fid_status measure(bench_state *b, long repeat) {
+static fid_status measure(bench_state *b, long repeat, double seconds) {
     const fid_environment *env = &b->session.environment;
     fid_method_options method_options = {.struct_size = sizeof method_options, .no_cpu_kernels = option_flag(b->arguments, "--reference")};
+    b->figures.base_rss = resident_bytes();
     double start = milliseconds_now();
     FID_TRY(fid_program_open_file(env, b->arguments->files[0], &b->program));
     FID_TRY(data_files_open(env, b->arguments, &b->data));
@@ -105,7 +112,7 @@ static fid_status measure(bench_state *b, long repeat) {
     start = milliseconds_now();
     FID_TRY(fid_method_run(b->method));
     b->figures.first_ms = milliseconds_now() - start;
-    return steady(b->method, repeat, &b->figures);
+    return steady(b->method, repeat, seconds, &b->figures);
 }
 
 static void close_all(bench_state *b) {
@@ -121,16 +128,19 @@ static void close_all(bench_state *b) {
 static int run(arguments *a) {
     bench_state b = {.arguments = a};
     long threads = 1, repeat = 0;
+    const char *seconds_text = option_text(a, "--seconds");
+    double seconds = seconds_text ? strtod(seconds_text, NULL) : 2;
     if (a->file_count != 1) return usage_error(a, "which program? Give one .pte file");
     if (!option_number(a, "--threads", 1, 256, &threads) || !option_number(a, "--repeat", 1, 1000000, &repeat) || !image_options_read(a, &b.image)) {
         return EXIT_USAGE;
     }
+    if (!(seconds > 0 && seconds < 1e6)) return usage_error(a, "--seconds takes a number above 0, not \"%s\"", seconds_text);
     if (!runtime_session_open(&b.session, threads)) return failed("bench", "out of memory");
     if (!runtime_session_load_kernels(&b.session, a)) {
         runtime_session_close(&b.session);
         return EXIT_FAILED;
     }
-    fid_status status = measure(&b, repeat);
+    fid_status status = measure(&b, repeat, seconds);
     int result = status == FID_OK ? EXIT_OK : failed_status("bench", status, &b.session);
     if (result == EXIT_OK) {
         FILE *file = fopen(a->files[0], "rb");
@@ -144,7 +154,7 @@ static int run(arguments *a) {
 
 const command_row command_bench = {
     .name = "bench",
-    .usage = "M.pte [--data FILE.ptd]... [--method NAME] [--threads N] [--repeat N] [--json]",
+    .usage = "M.pte [--data FILE.ptd]... [--method NAME] [--threads N] [--repeat N] [--seconds S] [--json]",
     .summary = "times loading and running a .pte program",
     .example = "  fidibus bench model.pte --threads 2\n",
     .options = options,

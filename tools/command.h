@@ -57,6 +57,7 @@ bool make_directory(const char *path); /* with parents; existing is fine */
 
 double milliseconds_now(void);
 long peak_resident_bytes(void);
+long resident_bytes(void); /* now; where nobody tells, the peak so far */
 
 /* --method, else the only method, else "forward". */
 const char *choose_method(const fid_program *program, const arguments *a);
