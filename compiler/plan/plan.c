@@ -3,10 +3,12 @@
 
 static uint64_t padded(uint64_t bytes, uint64_t alignment) { return (bytes + alignment - 1) & ~(alignment - 1); }
 
-static bool is_placed_root(const fidc_life *life) { return life->has_address && life->root == fidc_plan_index(life->value) && life->bytes; }
-
 /* In the memory that methods share: outside the block, at a place that is given. */
 static bool is_shared(const fidc_life *life) { return fidc_is_shared_buffer(life->value); }
+
+static bool is_placed_root(const fidc_life *life) {
+    return life->has_address && life->root == fidc_plan_index(life->value) && life->bytes && !is_shared(life);
+}
 
 static bool is_permanent(const fidc_planner *planner, const fidc_life *life) { return life->first == 0 && life->last == planner->end; }
 
@@ -21,8 +23,8 @@ static void add_demand(demand *moments, const fidc_life *life, uint64_t alignmen
     }
 }
 
-/* Largest demand of any moment. `shared_only`: of the roots that are not there all the time, with all padding. */
-static fid_status find_bound(const fidc_planner *planner, bool shared_only, uint64_t *out_bound) {
+/* Largest demand of any moment: no placement can be smaller. */
+static fid_status find_bound(const fidc_planner *planner, uint64_t *out_bound) {
     fidc_program *program = planner->graph->program;
     size_t size = ((size_t)planner->end + 1) * sizeof(demand);
     demand *moments = fid_allocate(program->allocator, size);
@@ -30,53 +32,65 @@ static fid_status find_bound(const fidc_planner *planner, bool shared_only, uint
     memset(moments, 0, size);
     for (uint32_t i = 0; i < planner->count; i++) {
         const fidc_life *life = &planner->lives[i];
-        if (is_placed_root(life) && !is_shared(life) && !(shared_only && is_permanent(planner, life))) add_demand(moments, life, planner->options->alignment);
+        if (is_placed_root(life)) add_demand(moments, life, planner->options->alignment);
     }
     *out_bound = 0;
     for (uint32_t t = 0; t <= planner->end; t++) {
-        uint64_t bytes = moments[t].padded - (shared_only ? 0 : moments[t].largest_padding);
+        uint64_t bytes = moments[t].padded - moments[t].largest_padding;
         if (bytes > *out_bound) *out_bound = bytes;
     }
     fid_free(program->allocator, moments, size);
     return FID_OK;
 }
 
-/* Memory that is never shared lies at the start, one after the other. */
-static uint64_t place_permanent(const fidc_planner *planner, fidc_plan *plan) {
+/* Of the blocks that are never shared, the one that gains most by lying last, where its padding costs nothing. */
+static uint32_t find_last_permanent(const fidc_planner *planner) {
+    uint64_t most = 0;
+    uint32_t found = planner->count;
+    for (uint32_t i = 0; i < planner->count; i++) {
+        const fidc_life *life = &planner->lives[i];
+        if (!is_placed_root(life) || !is_permanent(planner, life)) continue;
+        uint64_t padding = padded(life->bytes, planner->options->alignment) - life->bytes;
+        if (found < planner->count && padding <= most) continue;
+        most = padding;
+        found = i;
+    }
+    return found;
+}
+
+/* Memory that is never shared lies at the start, one after the other, but for `last`, which is placed with the others. */
+static uint64_t place_permanent(const fidc_planner *planner, uint32_t last, fidc_plan *plan) {
     uint64_t at = 0;
     for (uint32_t i = 0; i < plan->count; i++) {
         const fidc_life *life = &planner->lives[i];
-        if (!is_placed_root(life) || !is_permanent(planner, life)) continue;
-        if (is_shared(life)) {
-            plan->of[i].offset = life->value->constant->shared_offset;
-            continue;
-        }
+        if (life->has_address && is_shared(life)) plan->of[i].offset = life->value->constant->shared_offset;
+        if (!is_placed_root(life) || !is_permanent(planner, life) || i == last) continue;
         plan->of[i].offset = at;
-        plan->planned_bytes = at + life->bytes;
         at += padded(life->bytes, planner->options->alignment);
     }
     return at;
 }
 
-static fid_status place_others(const fidc_planner *planner, fidc_plan *plan, uint64_t start) {
+static uint32_t collect_blocks(const fidc_planner *planner, uint32_t last_permanent, fidc_block *blocks) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < planner->count; i++) {
+        const fidc_life *life = &planner->lives[i];
+        if (!is_placed_root(life) || (is_permanent(planner, life) && i != last_permanent)) continue;
+        blocks[count++] = (fidc_block){i, life->first, life->last, padded(life->bytes, planner->options->alignment), life->bytes, 0};
+    }
+    return count;
+}
+
+static fid_status place_all(const fidc_planner *planner, fidc_plan *plan) {
     fidc_program *program = planner->graph->program;
     size_t size = ((size_t)plan->count + 1) * sizeof(fidc_block);
     fidc_block *blocks = fid_allocate(program->allocator, size);
     if (!blocks) return fid_fail(program->sink, FID_OUT_OF_MEMORY, "no memory to plan %s", planner->graph->name);
-    uint32_t count = 0;
-    uint64_t bound = 0, total = 0;
-    for (uint32_t i = 0; i < plan->count; i++) {
-        const fidc_life *life = &planner->lives[i];
-        if (!is_placed_root(life) || is_permanent(planner, life)) continue;
-        blocks[count++] = (fidc_block){i, life->first, life->last, padded(life->bytes, planner->options->alignment), 0};
-    }
-    fid_status status = find_bound(planner, true, &bound);
-    if (status == FID_OK) status = fidc_plan_place(program, blocks, count, bound, &total);
-    for (uint32_t i = 0; status == FID_OK && i < count; i++) {
-        uint64_t end = start + blocks[i].offset + planner->lives[blocks[i].id].bytes;
-        plan->of[blocks[i].id].offset = start + blocks[i].offset;
-        if (end > plan->planned_bytes) plan->planned_bytes = end;
-    }
+    uint32_t last = find_last_permanent(planner), count = collect_blocks(planner, last, blocks);
+    uint64_t start = place_permanent(planner, last, plan), total = 0;
+    fid_status status = fidc_plan_place(program, blocks, count, plan->bound_bytes - start, &total);
+    for (uint32_t i = 0; status == FID_OK && i < count; i++) plan->of[blocks[i].id].offset = start + blocks[i].offset;
+    plan->planned_bytes = count ? start + total : 0;
     fid_free(program->allocator, blocks, size);
     return status;
 }
@@ -99,8 +113,8 @@ static fid_status plan_all(fidc_planner *planner, fidc_plan *plan) {
     planner->live = fidc_allocate(program, ((size_t)planner->end + 1) * sizeof *planner->live);
     if (!planner->live) return fid_fail(program->sink, FID_OUT_OF_MEMORY, "no memory to plan %s", planner->graph->name);
     fidc_plan_aliases(planner);
-    FID_TRY(find_bound(planner, false, &plan->bound_bytes));
-    FID_TRY(place_others(planner, plan, place_permanent(planner, plan)));
+    FID_TRY(find_bound(planner, &plan->bound_bytes));
+    FID_TRY(place_all(planner, plan));
     fill_plan(planner, plan);
     return FID_OK;
 }

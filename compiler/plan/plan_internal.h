@@ -39,6 +39,7 @@ typedef struct fidc_block {
     uint32_t id;           /* index of the root */
     uint32_t first, last;
     uint64_t size;         /* multiple of the alignment */
+    uint64_t bytes;        /* without the padding: what counts for the block that ends last */
     uint64_t offset;
 } fidc_block;
 
@@ -48,7 +49,7 @@ fid_status fidc_plan_lifetimes(fidc_planner *planner);
 void fidc_plan_aliases(fidc_planner *planner);
 /* Puts the parts of a concatenation where they belong in the whole, if that is possible and pays. (plan_concat.c) */
 bool fidc_plan_concat(fidc_planner *planner, const fidc_node *node, uint32_t moment);
-/* Gives every block an offset; returns the bytes needed. `bound`: looking ends near it. (plan_place.c) */
+/* Gives every block an offset; returns the bytes needed, without padding at the end. `bound`: looking ends near it. (plan_place.c) */
 fid_status fidc_plan_place(fidc_program *program, fidc_block *blocks, uint32_t count, uint64_t bound, uint64_t *out_bytes);
 
 static inline bool fidc_life_is_plain_constant(const fidc_life *life) {

@@ -7,6 +7,7 @@
 /* Comparisons that all attempts together may take: below a tenth of a second. */
 #define BUDGET 40000000ull
 #define WALK_LENGTH 256
+#define SMALL_GAP 64
 
 /* A plan is done when it exceeds the bound by at most this part: hunting for single bytes wastes the user's time. */
 #define NEAR_ENOUGH 1024
@@ -59,7 +60,7 @@ static void insert_placed(placer *p, uint32_t placed_count, uint32_t index) {
 }
 
 static void add_cost(const placer *p, const fidc_block *block, cost *inout_cost) {
-    uint64_t end = block->offset + block->size;
+    uint64_t end = block->offset + block->bytes;
     if (end > inout_cost->total) inout_cost->total = end;
     if (end > p->goal) inout_cost->excess += end - p->goal;
 }
@@ -173,7 +174,7 @@ static void try_growing(placer *p, double noise) {
 
 static bool is_high(const placer *p, uint32_t position) {
     const fidc_block *block = &p->blocks[p->walk_order[position]];
-    return block->offset + block->size > p->goal;
+    return block->offset + block->bytes > p->goal;
 }
 
 /* Position of one of the blocks beyond the goal in the newest attempt. */
@@ -214,7 +215,11 @@ static void return_to_best(placer *p) {
     p->walk_excess = p->best.excess;
 }
 
-static bool is_done(const placer *p) { return p->count < 3 || !p->best.excess || p->steps > BUDGET; }
+/* What is left may be no more than padding that no order avoids: that is worth less time. */
+static bool is_done(const placer *p) {
+    bool near = p->best.total - p->goal < SMALL_GAP;
+    return p->count < 2 || !p->best.excess || p->steps > (near ? BUDGET / 16 : BUDGET);
+}
 
 /* A walk from the best order: changes are kept while they are not worse by more than a random part of `slack`. */
 static void walk(placer *p, double slack) {

@@ -391,8 +391,29 @@ static void an_output_with_the_old_state_is_a_copy(void **state) {
     fidc_program_destroy(program);
 }
 
+/* 3 and 5 floats at the same time: 64 + 12 bytes, if the smaller one ends the memory; a state of 3 floats lies behind both. */
+static void the_block_that_ends_last_needs_no_padding(void **state) {
+    (void)state;
+    static const struct { const char *text; uint64_t bytes; } cases[] = {
+        {"method forward(%x: f32[5]) {\n  %a: f32[3] = aten.slice_copy.Tensor(%x, 0, 0, 3, 1)\n  %b: f32[3] = aten.cumsum(%a, 0)\n"
+         "  %c: f32[5] = aten.cumsum(%x, 0)\n  return %b, %c\n}\n", 64 + 64 + 12},
+        {"method forward(%x: f32[5]) {\n  buffer %last: f32[3] = \"last\"\n  %a: f32[5] = aten.cumsum(%x, 0)\n"
+         "  %b: f32[3] = aten.slice_copy.Tensor(%a, 0, 0, 3, 1)\n  update %last <- %b\n  return %a\n}\n", 64 + 64 + 12},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        fid_message message = {0};
+        fid_sink sink = fid_message_sink(&message);
+        fidc_program *program = parsed(cases[i].text, &sink);
+        fidc_plan plan = plan_of(program);
+        assert_int_equal(plan.planned_bytes, plan.bound_bytes);
+        assert_int_equal(plan.planned_bytes, cases[i].bytes);
+        fidc_program_destroy(program);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_block_that_ends_last_needs_no_padding),
         cmocka_unit_test(random_graphs_keep_every_value_until_its_last_read),
         cmocka_unit_test(a_chain_of_pointwise_operators_uses_one_block),
         cmocka_unit_test(parts_along_the_outermost_dimension_are_no_copies),
