@@ -20,6 +20,7 @@ static const struct {
     {"minilm mlp up", 128, 1536, 384},       {"minilm mlp down", 128, 384, 1536},     {"vit projection", 197, 768, 768},
     {"vit mlp up", 197, 3072, 768},          {"vit mlp down", 197, 768, 3072},        {"whisper mlp", 1500, 1536, 384},
     {"classifier", 1, 1000, 2048},           {"decoder step", 1, 2048, 768},
+    {"cube of 1024", 1024, 1024, 1024},      {"128x384x1536", 128, 384, 1536},
 };
 
 static double seconds(void) {

@@ -88,10 +88,23 @@ static void activate(const fidk_gemm *g, const fidk_matmul *p, size_t rows) {
     g->tiles->unary[g->activation.kind](&unary);
 }
 
+/* The panels that follow, which the tiles bring into the second-level cache bit by bit: weights of large layers come from memory. */
+typedef struct upcoming {
+    const float *panel[4];
+    size_t panels, floats; /* of each */
+} upcoming;
+
+static void fetch_part(const upcoming *next, size_t parts, size_t index) {
+    size_t begin = fidk_part_begin(next->floats / 16, parts, index), end = fidk_part_begin(next->floats / 16, parts, index + 1);
+    for (size_t i = 0; i < next->panels; i++)
+        for (size_t line = begin; line < end; line++) __builtin_prefetch(next->panel[i] + line * 16, 0, 2);
+}
+
 /* All rows of a block against the columns of p, in tiles of nearly equal height. */
-static void run_column(const fidk_gemm *g, const fidk_matmul *p, size_t rows, const fidk_matmul_tile *functions, size_t most) {
+static void run_column(const fidk_gemm *g, const fidk_matmul *p, size_t rows, const fidk_matmul_tile *functions, size_t most, const upcoming *next) {
     size_t count = (rows + most - 1) / most;
     for (size_t i = 0; i < count; i++) {
+        if (next->panels) fetch_part(next, count, i);
         size_t begin = fidk_part_begin(rows, count, i), height = fidk_part_begin(rows, count, i + 1) - begin;
         fidk_matmul tile = *p;
         tile.a += begin * p->a_stride;
@@ -111,6 +124,14 @@ static void widen_panels(const fidk_gemm *g, fidk_matmul *p, size_t n, size_t k,
     p->b_panel = floats;
 }
 
+/* From column n on, if there is more than one tile of rows to fetch behind and panels are packed. */
+static upcoming upcoming_of(const fidk_gemm *g, const fidk_matmul *base, size_t rows, size_t n, size_t n1) {
+    upcoming next = {.floats = base->depth * FIDK_PANEL};
+    if (g->b_half || base->b_row != FIDK_PANEL || rows < 4 * g->tiles->product_rows) return next;
+    for (; next.panels < 2 && n < n1; n += FIDK_PANEL) next.panel[next.panels++] = base->b + n / FIDK_PANEL * base->b_panel;
+    return next;
+}
+
 /* One block of rows, the part of k that starts at `k`, all columns [n0, n1) of the task. */
 static void run_block(const fidk_gemm *g, fidk_matmul p, size_t rows, size_t k, size_t n0, size_t n1, float *panels) {
     const fidk_tiles *t = g->tiles;
@@ -124,7 +145,8 @@ static void run_block(const fidk_gemm *g, fidk_matmul p, size_t rows, size_t k, 
         if (base.scale) p.scale = base.scale + n;
         if (base.bias) p.bias = base.bias + n;
         if (base.add) p.add = base.add + n;
-        run_column(g, &p, rows, wide ? t->wide : t->product, wide ? t->wide_rows : t->product_rows);
+        upcoming next = upcoming_of(g, &base, rows, n + p.columns, n1);
+        run_column(g, &p, rows, wide ? t->wide : t->product, wide ? t->wide_rows : t->product_rows, &next);
         n += p.columns;
     }
 }
