@@ -93,6 +93,35 @@ static void a_scaled_addition_is_no_epilogue(void **state) {
                 "  return %s\n}\n", fidc_fuse), "fid.linear(");
 }
 
+static void pointwise_operators_become_one(void **state) {
+    (void)state;
+    const char *text = AFTER("method forward(%x: f32[2, 8], %y: f32[8], %m: b8[2, 8]) {\n"
+                             "  %a: f32[2, 8] = aten.mul.Tensor(%x, %y)\n"
+                             "  %b: f32[2, 8] = aten.add.Scalar(%a, 0.5, 2)\n"
+                             "  %c: f32[2, 8] = aten.sigmoid(%b)\n"
+                             "  %d: f32[2, 8] = aten.mul.Tensor(%b, %c)\n" /* both operands from inside */
+                             "  %n: b8[2, 8] = aten.bitwise_not(%m)\n"
+                             "  %e: f32[2, 8] = aten.where.self(%n, %d, %x)\n"
+                             "  return %e\n}\n", fidc_fuse);
+    holds(text, "fid.pointwise([%x, %y, %m], \"mul @0 @1; add $0 #0 #1; sigmoid $1; mul $1 $2; not @2; where $4 $3 @0\", [0.5, 2.0])");
+    lacks(text, "aten.");
+}
+
+static void a_chain_ends_at_other_shapes_and_readers(void **state) {
+    (void)state;
+    const char *text = AFTER("method forward(%x: f32[2, 8], %y: f32[8], %i: i64[2, 8]) {\n"
+                             "  %a: f32[8] = aten.exp(%y)\n" /* smaller: computed once, not for each row */
+                             "  %b: f32[2, 8] = aten.mul.Tensor(%x, %a)\n"
+                             "  %c: f32[2, 8] = aten.neg(%b)\n" /* read twice */
+                             "  %d: f32[2, 8] = aten.exp(%c)\n"
+                             "  %e: f32[2, 8] = aten.sub.Tensor(%d, %i, 1)\n" /* whole numbers stay out */
+                             "  return %c, %e\n}\n", fidc_fuse);
+    holds(text, "aten.exp(%y)");
+    holds(text, "fid.pointwise([%x, %a], \"mul @0 @1; neg $0\", [])");
+    holds(text, "aten.exp(%c");
+    holds(text, "aten.sub.Tensor(");
+}
+
 static void products_with_constants_are_packed(void **state) {
     (void)state;
     const char *text = AFTER("method forward(%x: f32[2, 8], %v: f32[8, 3]) {\n"
@@ -229,6 +258,8 @@ int main(void) {
         TEST(what_another_reads_stays),
         TEST(an_activation_ends_the_epilogue),
         TEST(a_scaled_addition_is_no_epilogue),
+        TEST(pointwise_operators_become_one),
+        TEST(a_chain_ends_at_other_shapes_and_readers),
         TEST(products_with_constants_are_packed),
         TEST(norm_padding_and_clamp_go_into_a_convolution),
         TEST(a_kernel_wider_than_its_image_keeps_its_middle),

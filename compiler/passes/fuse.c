@@ -7,7 +7,8 @@
  *    stays nearer to eager's than with products rounded into weights.
  * 3. An addition or an activation behind fid::convolution or a linear layer that nobody else reads goes into its epilogue. The fused
  *    operator stands where the last of its parts stood, so that everything it reads is there.
- * 4. Large pointwise and depthwise convolutions in a row become one operator: fuse_separable.c. */
+ * 4. Large pointwise and depthwise convolutions in a row become one operator: fuse_separable.c.
+ * 5. Pointwise operators in a row become one pass over memory: fuse_pointwise.c. */
 #include <math.h>
 
 #include "compiler/passes/pack.h"
@@ -416,7 +417,8 @@ static fid_status fuse_graph(fuser *f, fidc_graph *graph) {
     FID_TRY(walk(f, visit_image));
     FID_TRY(walk(f, scale_convolution));
     FID_TRY(walk(f, fuse_epilogue));
-    return fidc_fuse_separable(graph);
+    FID_TRY(fidc_fuse_separable(graph));
+    return fidc_fuse_pointwise(graph);
 }
 
 fid_status fidc_fuse(fidc_program *program) {

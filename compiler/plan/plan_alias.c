@@ -280,22 +280,32 @@ static bool write_state(fidc_planner *planner, const fidc_node *node, uint32_t m
     return true;
 }
 
+/* What a pointwise result may take the place of. */
+typedef struct takeover {
+    fidc_planner *planner;
+    const fidc_node *node;
+    fidc_life *out;
+    uint32_t moment;
+    bool done;
+} takeover;
+
+static void try_takeover(void *self, const fidc_value *value) {
+    takeover *t = self;
+    if (t->done || value->type != FIDC_TENSOR || !same_layout(value, t->out->value)) return;
+    const fidc_life *life = fidc_life_of(t->planner, value);
+    fidc_life *root = &t->planner->lives[life->root];
+    if (!root->has_address || root->is_state || root->last != t->moment || root->bytes != t->out->bytes) return;
+    if ((root->value->origin != FIDC_FROM_NODE && t->out->is_output) || !reads_in_step(t->planner, t->node, life, life->root)) return;
+    join(t->planner, t->out, root, life->delta);
+    t->done = true;
+}
+
 /* A pointwise result takes the place of an argument that dies here and is as large. */
 static bool write_in_place(fidc_planner *planner, const fidc_node *node, uint32_t moment) {
     if (!planner->options->in_place || node->op->kind != FID_OP_POINTWISE || node->output_count != 1) return false;
-    fidc_life *out = fidc_life_of(planner, node->outputs[0]);
-    if (!out->has_address) return false;
-    for (uint32_t i = 0; i < node->arg_count; i++) {
-        const fidc_value *value = fidc_value_of(&node->args[i]);
-        if (!value || value->type != FIDC_TENSOR || !same_layout(value, out->value)) continue;
-        const fidc_life *life = fidc_life_of(planner, value);
-        fidc_life *root = &planner->lives[life->root];
-        if (!root->has_address || root->is_state || root->last != moment || root->bytes != out->bytes) continue;
-        if ((root->value->origin != FIDC_FROM_NODE && out->is_output) || !reads_in_step(planner, node, life, life->root)) continue;
-        join(planner, out, root, life->delta);
-        return true;
-    }
-    return false;
+    takeover t = {planner, node, fidc_life_of(planner, node->outputs[0]), moment, false};
+    for (uint32_t i = 0; t.out->has_address && i < node->arg_count; i++) fidc_plan_each_value(&node->args[i], try_takeover, &t);
+    return t.done;
 }
 
 static void join_node(fidc_planner *planner, const fidc_node *node, uint32_t moment) {
