@@ -119,8 +119,19 @@ static size_t find_node(const gathering *g, const fidc_node *node) {
     return i;
 }
 
+/* True if a value broadcasts to a shape for sure: size by size the same expression, or one. */
+static bool broadcasts(const fidc_value *value, const fidc_value *to) {
+    if (value->rank > to->rank) return false;
+    for (size_t i = 1; i <= value->rank; i++) {
+        const fidc_expr *size = value->sizes[value->rank - i];
+        if (size != to->sizes[to->rank - i] && !(fidc_expr_is_const(size) && size->constant == 1)) return false;
+    }
+    return true;
+}
+
 static bool add_input(gathering *g, fidc_value *value, fid_operand *out) {
     size_t i = 0;
+    if (!broadcasts(value, g->nodes[g->count - 1]->outputs[0])) return false;
     while (i < g->input_count && g->inputs[i] != value) i++;
     if (i == FID_CHAIN_INPUTS) return false;
     if (i == g->input_count) g->inputs[g->input_count++] = value;
