@@ -304,6 +304,7 @@ static void keep_problems(const compilation *c, fid_allocator allocator, fidc_re
 static fid_status read_methods(compilation *c, const fidc_method_file *methods, size_t method_count) {
     for (size_t i = 0; i < c->options->schema_count; i++) FID_TRY(fidc_custom_read(c->program, c->options->schemas[i]));
     for (size_t i = 0; i < method_count; i++) FID_TRY(fidc_archive_read(c->program, methods[i].path, methods[i].name));
+    for (size_t i = 0; i < c->options->constant_count; i++) FID_TRY(fidc_constant_method_add(c->program, &c->options->constants[i]));
     return FID_OK;
 }
 

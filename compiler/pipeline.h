@@ -2,6 +2,7 @@
 #ifndef FIDC_PIPELINE_H
 #define FIDC_PIPELINE_H
 
+#include "compiler/constant_methods.h"
 #include "compiler/passes/passes.h"
 
 typedef struct fidc_method_file { const char *name, *path; } fidc_method_file; /* "forward", "m.pt2" */
@@ -19,6 +20,8 @@ typedef struct fidc_options {
     const fidc_external_weights *externals; /* weights that go to data files; of two rules that fit, the first counts */
     size_t external_count;
     bool share_buffers;    /* methods share mutable buffers of a name */
+    const fidc_constant_method *constants; /* further methods, which only return a constant */
+    size_t constant_count;
     bool bundle;           /* write a bundled program (.bpte) with the archives' sample inputs */
     const char *const *schemas; /* files of operator schemas: operators that the runtime brings */
     size_t schema_count;

@@ -179,6 +179,49 @@ static void test_buffers_of_two_methods_do_not_fit_one_file(void **state) {
     assert_false(cli_exists("twice.ptd"));
 }
 
+/* ---- Constant methods ---- */
+
+static void expect_constant(const char *method, const char *output) {
+    cli_ok("run constants.pte --method %s", method);
+    cli_expect_phrase(cli_out, output);
+}
+
+static void test_methods_that_return_a_constant(void **state) {
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        cli_ok("compile %slinear.pt2 --target %s -o constants.pte --constant n=2048 --constant eps=1e-5 --constant yes=True --constant off=false "
+               "--constant name=llama --constant quoted='\"7\"' --constant 'ids=[1, 2, [3]]' --constant 'map={\"b\": 1, \"a\": 0.5}' "
+               "--constant table=value.npy", CLI_ARCHIVES, targets[i]);
+        expect_constant("n", "output 0: 2048\n");
+        expect_constant("eps", "output 0: 1e-05\n");
+        expect_constant("yes", "output 0: True\n");
+        expect_constant("off", "output 0: False\n");
+        expect_constant("name", "output 0: llama\n");
+        expect_constant("quoted", "output 0: 7\n");
+        expect_constant("ids", "output 0: 1\noutput 1: 2\noutput 2: 3\n");
+        expect_constant("map", "output 0: 1\noutput 1: 0.5\n");
+        expect_constant("table", "output 0: float32[1, 2] 5 7\n");
+        cli_ok("run constants.pte --input x.npy --output-dir constants");
+        cli_expect_npy("constants/output_0.npy", FID_FLOAT32, linear_of_x, sizeof linear_of_x);
+    }
+    cli_ok("compile %slinear.pt2 --bundle -o constants.bpte --constant n=2048", CLI_ARCHIVES);
+    cli_ok("run constants.bpte --method n");
+    cli_expect_phrase(cli_out, "output 0: 2048\n");
+}
+
+static void test_constants_that_cannot_be(void **state) {
+    (void)state;
+    assert_int_equal(cli("compile %slinear.pt2 -o no.pte --constant n", CLI_ARCHIVES), 2);
+    cli_expect_phrase(cli_err, "--constant takes NAME=VALUE");
+    assert_int_equal(cli("compile %slinear.pt2 -o no.pte --constant n=null", CLI_ARCHIVES), 2);
+    cli_expect_phrase(cli_err, "no place for null");
+    assert_int_equal(cli("compile %slinear.pt2 -o no.pte --constant n=nowhere.npy", CLI_ARCHIVES), 2);
+    cli_expect_phrase(cli_err, "cannot read nowhere.npy");
+    assert_int_equal(cli("compile %slinear.pt2 -o no.pte --constant forward=1", CLI_ARCHIVES), 1);
+    cli_expect_phrase(cli_err, "two methods are named \"forward\"");
+    assert_false(cli_exists("no.pte"));
+}
+
 /* ---- Odd constants ---- */
 
 static void test_a_constant_without_elements(void **state) {
@@ -208,6 +251,8 @@ int main(void) {
         cmocka_unit_test(test_shared_buffers_must_agree),
         cmocka_unit_test(test_state_goes_from_run_to_run),
         cmocka_unit_test(test_buffers_of_two_methods_do_not_fit_one_file),
+        cmocka_unit_test(test_methods_that_return_a_constant),
+        cmocka_unit_test(test_constants_that_cannot_be),
         cmocka_unit_test(test_a_constant_without_elements),
     };
     return cmocka_run_group_tests(tests, enter, NULL);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "compiler/pipeline.h"
-#include "tools/command.h"
+#include "tools/constants.h"
 
 static const option_row options[] = {
     {"-o", "FILE.pte", "where the program goes"},
@@ -11,6 +11,7 @@ static const option_row options[] = {
     {"--method", "NAME=FILE.pt2", "adds a method; may be repeated, instead of M.pt2"},
     {"--external-weights", "[PATTERN=]FILE.ptd", "weights go to a data file beside the program; with a pattern (*lora*) only those; may be repeated"},
     {"--share-buffers", NULL, "methods share mutable buffers that have one name: a cache that one fills and another reads"},
+    CONSTANT_OPTION_ROW,
     {"--bundle", NULL, "writes a bundled program (.bpte): with the archive's sample inputs, for running without --input"},
     {"--report", "FILE.json", "writes operators, bytes and what is unsupported"},
     {"--dump-ir", "DIR", "writes the IR after every stage"},
@@ -102,54 +103,85 @@ static bool write_report(const char *path, const fidc_report *report, double mil
     return ok;
 }
 
-static int run(arguments *a) {
-    methods_given methods = {.count = 0};
+/* Everything that the command line asks for, with the lists that the options point to. */
+typedef struct request {
+    methods_given methods;
     fidc_external_weights externals[MOST_EXTERNALS];
-    fidc_options compile_options = {.struct_size = sizeof compile_options,
-                                    .no_reuse = option_flag(a, "--no-reuse"),
-                                    .stack_traces = option_flag(a, "--stack-traces"),
-                                    .allow_missing = option_flag(a, "--allow-missing"),
-                                    .externals = externals,
-                                    .share_buffers = option_flag(a, "--share-buffers"),
-                                    .bundle = option_flag(a, "--bundle"),
-                                    .dump_ir = option_text(a, "--dump-ir")};
     const char *schemas[MOST_SCHEMAS];
-    int status = collect_methods(a, &methods);
-    if (status == EXIT_OK) status = collect_schemas(a, schemas, &compile_options);
-    if (status == EXIT_OK) status = read_target(a, &compile_options);
-    if (status == EXIT_OK) status = collect_externals(a, externals, &compile_options.external_count);
-    const char *output = option_text(a, "-o"), *report_path = option_text(a, "--report");
-    if (status == EXIT_OK && !output) status = usage_error(a, "where does the program go? Add -o FILE.pte");
-    for (size_t i = 0; status == EXIT_OK && i < compile_options.external_count; i++) {
-        if (strcmp(externals[i].path, output) == 0) status = usage_error(a, "%s cannot be the program and its data file", output);
-    }
-    if (status != EXIT_OK) return status;
+    constant_list constants;
+    const char *output;
+    fidc_options options;
+} request;
 
+static int read_output(arguments *a, request *r) {
+    r->output = option_text(a, "-o");
+    if (!r->output) return usage_error(a, "where does the program go? Add -o FILE.pte");
+    for (size_t i = 0; i < r->options.external_count; i++) {
+        if (strcmp(r->externals[i].path, r->output) == 0) return usage_error(a, "%s cannot be the program and its data file", r->output);
+    }
+    return EXIT_OK;
+}
+
+static int read_request(arguments *a, request *r) {
+    r->options = (fidc_options){.struct_size = sizeof r->options,
+                                .no_reuse = option_flag(a, "--no-reuse"),
+                                .stack_traces = option_flag(a, "--stack-traces"),
+                                .allow_missing = option_flag(a, "--allow-missing"),
+                                .externals = r->externals,
+                                .share_buffers = option_flag(a, "--share-buffers"),
+                                .bundle = option_flag(a, "--bundle"),
+                                .dump_ir = option_text(a, "--dump-ir")};
+    int status = collect_methods(a, &r->methods);
+    if (status == EXIT_OK) status = collect_schemas(a, r->schemas, &r->options);
+    if (status == EXIT_OK) status = read_target(a, &r->options);
+    if (status == EXIT_OK) status = collect_externals(a, r->externals, &r->options.external_count);
+    if (status == EXIT_OK) status = read_output(a, r);
+    if (status == EXIT_OK) status = constants_read(a, &r->constants);
+    r->options.constants = r->constants.methods;
+    r->options.constant_count = r->constants.count;
+    return status;
+}
+
+static void tell(const request *r, const fidc_report *report, double milliseconds) {
+    printf("%s: %u operator%s, %s, ", r->output, report->operators, plural(report->operators), BYTES_TEXT(report->program_bytes));
+    if (report->data_bytes) printf("%s of data beside it, ", BYTES_TEXT(report->data_bytes));
+    printf("plans %s of memory (bound %s), %.0f ms\n", BYTES_TEXT(report->planned_bytes), BYTES_TEXT(report->liveness_bound_bytes), milliseconds);
+    if (report->unsupported) fprintf(stderr, "fidibus compile: warning: %s\n", report->unsupported);
+}
+
+static int compile(arguments *a, const request *r) {
     runtime_session session;
-    if (!runtime_session_open(&session, 1)) return failed("compile", "out of memory");
     fidc_report report;
+    int status = EXIT_OK;
+    const char *report_path = option_text(a, "--report");
+    if (!runtime_session_open(&session, 1)) return failed("compile", "out of memory");
     double start = milliseconds_now();
-    fid_status result = fidc_compile(session.environment.allocator, &session.environment.sink, methods.files, methods.count, &compile_options,
-                                     output, &report);
+    fid_status result = fidc_compile(session.environment.allocator, &session.environment.sink, r->methods.files, r->methods.count, &r->options,
+                                     r->output, &report);
     double took = milliseconds_now() - start;
     if (report_path && !write_report(report_path, &report, took)) status = failed("compile", "cannot write %s: %s", report_path, strerror(errno));
     if (result != FID_OK) status = failed_status("compile", result, &session);
-    else {
-        printf("%s: %u operator%s, %s, plans %s of memory (bound %s), %.0f ms\n", output, report.operators, plural(report.operators),
-               BYTES_TEXT(report.program_bytes), BYTES_TEXT(report.planned_bytes), BYTES_TEXT(report.liveness_bound_bytes), took);
-        if (report.unsupported) fprintf(stderr, "fidibus compile: warning: %s\n", report.unsupported);
-    }
+    else tell(r, &report, took);
     fidc_report_deinit(session.environment.allocator, &report);
     runtime_session_close(&session);
     return status;
 }
 
+static int run(arguments *a) {
+    request r = {.methods.count = 0};
+    int status = read_request(a, &r);
+    if (status == EXIT_OK) status = compile(a, &r);
+    constants_close(&r.constants);
+    return status;
+}
+
 const command_row command_compile = {
     .name = "compile",
-    .usage = "M.pt2 -o M.pte [--target T] [--method NAME=FILE.pt2]... [--bundle] [--report FILE.json] [--dump-ir DIR]",
+    .usage = "M.pt2 -o M.pte [--target T] [--method NAME=FILE.pt2]... [--external-weights FILE.ptd] [--bundle] [--report FILE.json] [--dump-ir DIR]",
     .summary = "turns a .pt2 that torch.export.save wrote into a .pte program",
     .example = "  fidibus compile model.pt2 -o model.pte\n"
                "  fidibus compile --method encode=enc.pt2 --method decode=dec.pt2 -o both.pte\n"
+               "  fidibus compile model.pt2 -o model.pte --external-weights model.ptd --constant vocabulary=32000\n"
                "  fidibus compile model.pt2 -o model.pte --target portable   # for upstream's runtime\n"
                "  fidibus compile model.pt2 -o model.bpte --bundle           # then: fidibus run model.bpte\n",
     .options = options,
