@@ -38,6 +38,21 @@ static bool find(const fid_data *data, const char *key, fid_named_data *out_entr
     return true;
 }
 
+const char *fid_data_other_form(const fid_data *data, const char *key) {
+    char stem[256];
+    size_t length = strcspn(key, ":");
+    if (length + 2 > sizeof stem) return NULL;
+    memcpy(stem, key, length);
+    for (int form = 0; form < 2; form++) { /* plain, then with any suffix */
+        stem[length] = form ? ':' : 0;
+        stem[length + 1] = 0;
+        size_t at = place_of(data, stem);
+        const char *found = at < data->count ? fid_ptd_at(&data->ptd, data->by_key[at]).key : "";
+        if (form ? strncmp(found, stem, length + 1) == 0 : strcmp(found, stem) == 0) return found;
+    }
+    return NULL;
+}
+
 static fid_status build_index(fid_data *data, const fid_sink *sink) {
     size_t count = fid_ptd_count(&data->ptd);
     data->by_key = fid_allocate(data->allocator, count * sizeof *data->by_key);

@@ -39,6 +39,9 @@ fid_status fid_data_find_tensor(fid_data *const *data, uint32_t count, const fid
 /* Whatever is there; FID_NOT_FOUND without a sentence. */
 fid_status fid_data_find_bytes(fid_data *const *data, uint32_t count, const char *key, fid_span *out_bytes);
 
+/* The key under which the file has the weight in another form: "fc.weight" or "fc.weight:columns" for "fc.weight:rows". NULL: none. */
+const char *fid_data_other_form(const fid_data *data, const char *key);
+
 /* Planned memory number `index` (from 1: number 0 is each method's own). */
 struct fid_shared_state {
     /* The memory, zeroed when first asked for. Every method must ask for the same size. */

@@ -36,12 +36,22 @@ static fid_status fail_missing(fid_data *const *data, uint32_t count, const fid_
     return fid_fail(sink, FID_INVALID_EXTERNAL_DATA, "weight \"%s\" (%s) lies outside the program; it is not in %s", key, wanted, files);
 }
 
+/* A file that would have the last word on a weight, but has it as another target takes it. */
+static fid_status check_form(const fid_data *data, const fid_sink *sink, const char *key) {
+    const char *other = fid_data_other_form(data, key);
+    if (!other) return FID_OK;
+    return fid_fail(sink, FID_INVALID_EXTERNAL_DATA,
+                    "the program takes the weight \"%s\", %s has it as \"%s\": compile the model of that file for the target of the program", key,
+                    data->name, other);
+}
+
 fid_status fid_data_find_tensor(fid_data *const *data, uint32_t count, const fid_sink *sink, const char *key, const fid_tensor *tensor,
                                 const void **out_bytes) {
     fid_named_data entry;
     char wanted[240], found[240];
     describe(tensor->dtype, tensor->sizes, tensor->dim_order, tensor->rank, wanted, sizeof wanted);
     const fid_data *from = find(data, count, key, &entry);
+    for (uint32_t i = count; i-- > 0 && data[i] != from;) FID_TRY(check_form(data[i], sink, key));
     if (!from) return fail_missing(data, count, sink, key, wanted);
     int64_t sizes[FID_MAX_RANK];
     for (size_t i = 0; i < entry.rank; i++) sizes[i] = entry.sizes[i];

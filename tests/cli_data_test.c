@@ -72,6 +72,16 @@ static void test_later_data_replaces_earlier(void **state) {
     }
 }
 
+/* The forms of two targets do not go together, and nobody takes the one for the other or leaves it out. */
+static void test_a_weight_in_the_form_of_another_target(void **state) {
+    (void)state;
+    cli_ok("compile %slinear.pt2 -o base.pte --external-weights base.ptd", CLI_ARCHIVES);
+    cli_ok("compile %stuned.pt2 -o tuned.pte --target portable --external-weights '*.weight=tuned.ptd'", CLI_ARCHIVES);
+    assert_int_equal(cli("run base.pte --data base.ptd --data tuned.ptd --input x.npy"), 1);
+    cli_expect_phrase(cli_err, "the program takes the weight \"layer.weight:rows\", tuned.ptd has it as \"layer.weight:permute_copy\"");
+    assert_int_equal(cli("run base.pte --data tuned.ptd --input x.npy"), 1);
+}
+
 static void test_two_methods_store_weights_once(void **state) {
     (void)state;
     cli_ok("compile --method a=%slinear.pt2 --method b=%slinear.pt2 -o both.pte --external-weights both.ptd", CLI_ARCHIVES, CLI_ARCHIVES);
@@ -242,6 +252,7 @@ int main(void) {
         cmocka_unit_test(test_a_data_file_is_shown),
         cmocka_unit_test(test_some_weights_go_to_a_file),
         cmocka_unit_test(test_later_data_replaces_earlier),
+        cmocka_unit_test(test_a_weight_in_the_form_of_another_target),
         cmocka_unit_test(test_two_methods_store_weights_once),
         cmocka_unit_test(test_one_name_for_different_weights),
         cmocka_unit_test(test_equal_archives_give_equal_data),

@@ -13,7 +13,7 @@
 /* Per-module state: no globals. */
 typedef struct native_state {
     PyObject *error;       /* fidibus.Error(RuntimeError): text is the whole sentence, .status the number */
-    PyTypeObject *tensor, *program, *method;
+    PyTypeObject *tensor, *program, *method, *data;
     const fid_op_table **tables; /* operators that the user brought */
     size_t table_count;
     struct fidc_program *schemas;
@@ -21,6 +21,11 @@ typedef struct native_state {
 
 /* Raises fidibus.Error with the sentence; always NULL. `module_type` is any heap type of this module. */
 PyObject *native_raise(native_state *state, fid_status status, const fid_message *message);
+PyObject *native_raise_text(native_state *state, fid_status status, const char *text);
+
+/* ---- The compiler (native_compile.c) ---- */
+
+PyObject *native_compile(PyObject *module, PyObject *args, PyObject *keywords);
 
 /* ---- Tensors (native_tensor.c): memory that Python owns, handed on by DLPack. ---- */
 
@@ -46,8 +51,35 @@ PyObject *native_load_kernels(PyObject *module, PyObject *path);
 /* All tables for an environment, malloc'ed; NULL: no memory. */
 const fid_op_table **native_tables(const native_state *state, size_t *out_count);
 
-/* ---- Programs and methods (native_program.c) ---- */
+/* ---- Programs and methods (native_program.c), data files and state (native_data.c) ---- */
 
-extern PyType_Spec native_program_spec, native_method_spec;
+extern PyType_Spec native_program_spec, native_method_spec, native_data_spec;
+
+typedef struct native_program {
+    PyObject_HEAD
+    PyObject *bytes; /* the program's memory when it came as bytes */
+    fid_message message;
+    fid_program *program;
+    fid_threads *threads;
+    const fid_op_table **tables;
+    fid_shared_state *shared; /* NULL: its methods share no buffers */
+} native_program;
+
+typedef struct native_method {
+    PyObject_HEAD
+    native_program *program;
+    PyObject *data; /* the list of data files; NULL: none */
+    fid_method *method;
+    bool running;
+} native_method;
+
+/* None, a bool, an int, a float or a str; -1: an exception is set. The text stays the object's. */
+int native_plain_value(PyObject *object, fid_value *out);
+/* The files of a list of Data, malloc'ed; NULL with an exception if one is something else. */
+fid_data **native_data_files(native_state *state, PyObject *list, size_t *out_count);
+/* Method.state(), .state_bytes(), .load_state(data). */
+PyObject *native_method_state(PyObject *method, PyObject *unused);
+PyObject *native_method_state_bytes(PyObject *method, PyObject *unused);
+PyObject *native_method_load_state(PyObject *method, PyObject *data);
 
 #endif

@@ -8,24 +8,31 @@ static native_state *state_of(PyObject *object) { return PyType_GetModuleState(P
 
 /* ---- Programs ---- */
 
-typedef struct program_object {
-    PyObject_HEAD
-    PyObject *bytes; /* the program's memory when it came as bytes */
-    fid_message message;
-    fid_program *program;
-    fid_threads *threads;
-    const fid_op_table **tables;
-} program_object;
+typedef native_program program_object;
+typedef native_method method_object;
 
 static void program_dealloc(PyObject *object) {
     program_object *self = (program_object *)object;
     PyTypeObject *type = Py_TYPE(object);
+    fid_shared_state_release(self->shared);
     if (self->program) fid_program_close(self->program);
     if (self->threads) fid_threads_destroy(self->threads);
     free(self->tables);
     Py_XDECREF(self->bytes);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
     Py_DECREF(type);
+}
+
+static fid_status open_file_or_bytes(program_object *self, const fid_environment *environment, PyObject *data) {
+    char *bytes;
+    Py_ssize_t size;
+    if (PyBytes_Check(data)) {
+        if (PyBytes_AsStringAndSize(data, &bytes, &size) < 0) return FID_INTERNAL;
+        self->bytes = Py_NewRef(data);
+        return fid_program_open_memory(environment, bytes, (size_t)size, &self->program);
+    }
+    const char *path = PyUnicode_AsUTF8AndSize(data, &size);
+    return path ? fid_program_open_file(environment, path, &self->program) : FID_INTERNAL;
 }
 
 static fid_status open_program(program_object *self, PyObject *data, long threads) {
@@ -35,15 +42,8 @@ static fid_status open_program(program_object *self, PyObject *data, long thread
     self->tables = native_tables(state_of((PyObject *)self), &environment.table_count);
     if (!self->tables) return FID_OUT_OF_MEMORY;
     environment.tables = self->tables;
-    char *bytes;
-    Py_ssize_t size;
-    if (PyBytes_Check(data)) {
-        if (PyBytes_AsStringAndSize(data, &bytes, &size) < 0) return FID_INTERNAL;
-        self->bytes = Py_NewRef(data);
-        return fid_program_open_memory(&environment, bytes, (size_t)size, &self->program);
-    }
-    const char *path = PyUnicode_AsUTF8AndSize(data, &size);
-    return path ? fid_program_open_file(&environment, path, &self->program) : FID_INTERNAL;
+    FID_TRY(open_file_or_bytes(self, &environment, data));
+    return fid_program_shares_buffers(self->program) ? fid_shared_state_create(&environment, &self->shared) : FID_OK;
 }
 
 static PyObject *program_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
@@ -75,34 +75,40 @@ static PyObject *program_method_names(PyObject *object, PyObject *unused) {
 
 /* ---- Methods ---- */
 
-typedef struct method_object {
-    PyObject_HEAD
-    program_object *program;
-    fid_method *method;
-    bool running;
-} method_object;
-
 static void method_dealloc(PyObject *object) {
     method_object *self = (method_object *)object;
     PyTypeObject *type = Py_TYPE(object);
     if (self->method) fid_method_unload(self->method);
     Py_XDECREF(self->program);
+    Py_XDECREF(self->data);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
     Py_DECREF(type);
 }
 
-static PyObject *program_load_method(PyObject *object, PyObject *name) {
-    program_object *program = (program_object *)object;
+static fid_status load(method_object *self, const char *name, fid_data **files, size_t count) {
+    fid_method_options options = {.struct_size = sizeof options, .data = files, .data_count = count, .shared_state = self->program->shared};
+    self->program->message.text[0] = 0;
+    return fid_method_load(self->program->program, name, &options, &self->method);
+}
+
+static PyObject *program_load_method(PyObject *object, PyObject *args) {
     native_state *state = state_of(object);
-    const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
-    if (!text) return NULL;
+    const char *name;
+    PyObject *data;
+    size_t count;
+    if (!PyArg_ParseTuple(args, "sO", &name, &data)) return NULL;
+    fid_data **files = native_data_files(state, data, &count);
+    if (!files) return NULL;
     method_object *self = (method_object *)((allocfunc)PyType_GetSlot(state->method, Py_tp_alloc))(state->method, 0);
-    if (!self) return NULL;
-    self->program = (program_object *)Py_NewRef(object);
-    program->message.text[0] = 0;
-    fid_status status = fid_method_load(program->program, text, NULL, &self->method);
-    if (status == FID_OK) return (PyObject *)self;
-    native_raise(state, status, &program->message);
+    fid_status status = FID_OUT_OF_MEMORY;
+    if (self) {
+        self->program = (program_object *)Py_NewRef(object);
+        self->data = Py_NewRef(data);
+        status = load(self, name, files, count);
+    }
+    free(files);
+    if (!self || status == FID_OK) return (PyObject *)self;
+    native_raise(state, status, &self->program->message);
     Py_DECREF(self);
     return NULL;
 }
@@ -167,7 +173,7 @@ static void free_run(run_memory *run) {
     free(run->outputs);
 }
 
-static int plain_value(PyObject *object, fid_value *out) {
+int native_plain_value(PyObject *object, fid_value *out) {
     if (object == Py_None) *out = fid_none_value();
     else if (PyBool_Check(object)) *out = fid_bool_value(object == Py_True);
     else if (PyLong_Check(object)) *out = fid_int_value(PyLong_AsLongLong(object));
@@ -189,7 +195,7 @@ static fid_status set_input(method_object *self, size_t index, PyObject *object,
     int kind = native_borrow(object, borrowed);
     if (kind < 0) return FID_INVALID_ARGUMENT;
     if (kind == 0) {
-        if (plain_value(object, &input.value) < 0) return FID_INVALID_TYPE;
+        if (native_plain_value(object, &input.value) < 0) return FID_INVALID_TYPE;
     } else {
         input.value = fid_tensor_value(&borrowed->tensor);
         input.strides = borrowed->has_strides ? borrowed->strides : NULL;
@@ -309,7 +315,7 @@ static PyObject *method_reset(PyObject *object, PyObject *unused) {
 
 static PyMethodDef program_methods[] = {
     {"method_names", program_method_names, METH_NOARGS, "Names of the methods, in order."},
-    {"load_method", program_load_method, METH_O, "Verifies and prepares a method."},
+    {"load_method", program_load_method, METH_VARARGS, "load_method(name, data): verifies and prepares a method; data is a list of Data."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -328,6 +334,9 @@ static PyMethodDef method_methods[] = {
     {"inputs", method_inputs, METH_NOARGS, "(tag, dtype, sizes, bytes, dynamic) of each input."},
     {"outputs", method_outputs, METH_NOARGS, "(tag, dtype, sizes, bytes, dynamic) of each output."},
     {"planned_bytes", method_planned_bytes, METH_NOARGS, "Bytes of planned memory."},
+    {"state", native_method_state, METH_NOARGS, "Copies of the mutable buffers by name."},
+    {"state_bytes", native_method_state_bytes, METH_NOARGS, "The mutable buffers as a data file."},
+    {"load_state", native_method_load_state, METH_O, "Sets the mutable buffers from a Data."},
     {"reset", method_reset, METH_NOARGS, "Puts mutable buffers back to their initial content."},
     {NULL, NULL, 0, NULL},
 };

@@ -14,18 +14,23 @@ from ._native import Error, Tensor, version as __version__
 from .lowering import (
     CpuPartitioner,
     EdgeProgramManager,
+    ExecutorchBackendConfig,
     ExecutorchProgramManager,
+    MemoryPlanningPass,
     compile,
     to_edge,
     to_edge_transform_and_lower,
 )
-from .runtime import Method, MethodMeta, Program, Runtime, TensorInfo, Verification
+from .runtime import DataFile, Method, MethodMeta, Program, Runtime, TensorInfo, Verification
 
 __all__ = [
     "CpuPartitioner",
+    "DataFile",
     "EdgeProgramManager",
     "Error",
+    "ExecutorchBackendConfig",
     "ExecutorchProgramManager",
+    "MemoryPlanningPass",
     "Method",
     "MethodMeta",
     "Program",

@@ -1,11 +1,14 @@
 """From exported programs to .pte, by upstream's names."""
 
+import dataclasses
 import json
 import os
 import pathlib
+import re
 import tempfile
 
 from . import _native
+from .trees import flatten
 
 
 class CpuPartitioner:
@@ -20,21 +23,90 @@ class PortablePartitioner:
     target = "portable"
 
 
-def compile(methods, path, target="cpu", no_reuse=False, schemas=None, allow_missing=False):
+def compile(
+    methods,
+    path,
+    target="cpu",
+    no_reuse=False,
+    schemas=None,
+    allow_missing=False,
+    external_weights=None,
+    share_buffers=False,
+    constant_methods=None,
+):
     """Compiles .pt2 files to a .pte file.
 
     methods: a path, or a dict from method names to paths. Returns the report: operators, planned_bytes, liveness_bound_bytes,
-    program_bytes, constant_bytes, unsupported (a list of dicts). Raises fidibus.Error with every reason at once.
+    program_bytes, data_bytes, constant_bytes, unsupported (a list of dicts). Raises fidibus.Error with every reason at once.
     schemas: a file of schemas of operators that your runtime brings, one a line. allow_missing: write the program although operators
     have no kernel.
+    external_weights: a .ptd file for the weights, or a dict from patterns of weights' names ("*lora*") to files; what fits none stays in
+    the program. share_buffers: methods share mutable buffers of one name. constant_methods: a dict from names of further methods to what
+    they return: numbers, bools, texts, tensors, and lists, tuples and dicts of these.
     """
     if not isinstance(methods, dict):
         methods = {"forward": methods}
-    pairs = [(name, os.fspath(file)) for name, file in methods.items()]
-    schemas = os.fspath(schemas) if schemas is not None else None
-    report = _native.compile(pairs, os.fspath(path), target=target, no_reuse=no_reuse, schemas=schemas, allow_missing=allow_missing)
+    if external_weights is not None and not isinstance(external_weights, dict):
+        external_weights = {"*": external_weights}
+    report = _native.compile(
+        [(name, os.fspath(file)) for name, file in methods.items()],
+        os.fspath(path),
+        target=target,
+        no_reuse=no_reuse,
+        schemas=os.fspath(schemas) if schemas is not None else None,
+        allow_missing=allow_missing,
+        external_weights=[(pattern, os.fspath(file)) for pattern, file in (external_weights or {}).items()],
+        share_buffers=share_buffers,
+        constants=[(name, *flatten(value)) for name, value in (constant_methods or {}).items()],
+    )
     report["unsupported"] = json.loads(report["unsupported"])
     return report
+
+
+@dataclasses.dataclass
+class MemoryPlanningPass:
+    """What of upstream's planning can be chosen: whether methods share the mutable buffers of one name."""
+
+    share_mutable_buffers: bool = False
+
+
+@dataclasses.dataclass
+class ExecutorchBackendConfig:
+    """What to_executorch takes; upstream's own config is taken as well.
+
+    external_constants: True puts all weights into a data file; a function is asked for each parameter and buffer of the exported graph (its
+    placeholder node) and gives the name of a data file, without .ptd, or None. emit_mutable_buffer_names: fidibus always does.
+    """
+
+    external_constants: object = False
+    memory_planning_pass: MemoryPlanningPass = dataclasses.field(default_factory=MemoryPlanningPass)
+    emit_mutable_buffer_names: bool = True
+
+
+_ALL_WEIGHTS = "_default_external_constant"
+
+
+def _weights(program):
+    """Placeholder nodes of an exported program's parameters and buffers, with the names of these."""
+    signature = program.graph_signature
+    names = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
+    return [(node, names[node.name]) for node in program.graph.nodes if node.op == "placeholder" and node.name in names]
+
+
+def _external_files(config, programs):
+    """Data files by pattern, as `config` asks."""
+    external = getattr(config, "external_constants", False)
+    if not external:
+        return {}
+    if not callable(external):
+        return {"*": _ALL_WEIGHTS}
+    files = {}
+    for program in programs.values():
+        for node, name in _weights(program):
+            file = external(node)
+            if file is not None:
+                files[re.sub(r"([][*?\\])", r"\\\1", name)] = file  # a pattern that fits this name only
+    return files
 
 
 def _one_target(partitioner):
@@ -63,8 +135,8 @@ def _refuse(**options):
 class ExecutorchProgramManager:
     """A finished program."""
 
-    def __init__(self, buffer, report):
-        self._buffer, self.report = buffer, report
+    def __init__(self, buffer, report, tensor_data=None):
+        self._buffer, self.report, self._tensor_data = buffer, report, tensor_data or {}
 
     @property
     def buffer(self):
@@ -80,33 +152,50 @@ class ExecutorchProgramManager:
         path = pathlib.Path(path)
         if path.suffix != ".pte":
             raise ValueError(f"{path} does not end in .pte")
-        temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-        try:
-            temporary.write_bytes(self._buffer)
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        _write(path, self._buffer)
+
+    def write_tensor_data_to_file(self, outdir):
+        """Writes the data files with the weights that lie outside the program: outdir/NAME.ptd for each."""
+        for name, data in self._tensor_data.items():
+            _write(pathlib.Path(outdir) / f"{name}.ptd", data)
+
+
+def _write(path, data):
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_bytes(data)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 class EdgeProgramManager:
     """Exported programs by method name, ready to be lowered."""
 
-    def __init__(self, programs, target):
-        self._programs, self._target = programs, target
+    def __init__(self, programs, target, constant_methods=None):
+        self._programs, self._target, self._constants = programs, target, dict(constant_methods or {})
 
     @property
     def methods(self):
         return set(self._programs)
 
+    @property
+    def config_methods(self):
+        """Names of the methods that only return a constant."""
+        return set(self._constants)
+
     def exported_program(self, method_name="forward"):
         return self._programs[method_name]
 
     def to_backend(self, partitioner):
-        return EdgeProgramManager(self._programs, _one_target(partitioner))
+        return EdgeProgramManager(self._programs, _one_target(partitioner), self._constants)
 
     def to_executorch(self, config=None):
-        """Compiles. `config` is taken for upstream's sake; its defaults are what fidibus does."""
+        """Compiles, as an ExecutorchBackendConfig says, ours or upstream's; what neither names is as fidibus does it."""
         import torch
+
+        externals = _external_files(config, self._programs)
+        share = getattr(getattr(config, "memory_planning_pass", None), "share_mutable_buffers", False)
 
         with tempfile.TemporaryDirectory(prefix="fidibus-") as folder:
             files = {}
@@ -115,18 +204,26 @@ class EdgeProgramManager:
                 files[name] = os.path.join(folder, f"{name if name.isidentifier() else i}.pt2")
                 torch.export.save(program, files[name])
             output = os.path.join(folder, "program.pte")
-            report = compile(files, output, self._target)
-            return ExecutorchProgramManager(pathlib.Path(output).read_bytes(), report)
+            report = compile(
+                files,
+                output,
+                self._target,
+                external_weights={pattern: os.path.join(folder, f"{name}.ptd") for pattern, name in externals.items()},
+                share_buffers=share,
+                constant_methods=self._constants,
+            )
+            data = {name: pathlib.Path(folder, f"{name}.ptd").read_bytes() for name in sorted(set(externals.values()))}
+            return ExecutorchProgramManager(pathlib.Path(output).read_bytes(), report, data)
 
 
 def to_edge_transform_and_lower(
     programs, transform_passes=None, partitioner=None, constant_methods=None, compile_config=None, generate_etrecord=False
 ):
     """Takes an ExportedProgram or a dict of them by method name. Without a partitioner the program is for fidibus' own kernels."""
-    _refuse(transform_passes=transform_passes, constant_methods=constant_methods, generate_etrecord=generate_etrecord)
+    _refuse(transform_passes=transform_passes, generate_etrecord=generate_etrecord)
     if not isinstance(programs, dict):
         programs = {"forward": programs}
-    return EdgeProgramManager(programs, _one_target(partitioner))
+    return EdgeProgramManager(programs, _one_target(partitioner), constant_methods)
 
 
 def to_edge(programs, constant_methods=None, compile_config=None, generate_etrecord=False):

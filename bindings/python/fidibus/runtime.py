@@ -3,6 +3,7 @@
 import enum
 import functools
 import os
+import pathlib
 import re
 import sys
 
@@ -120,16 +121,49 @@ class Method:
         """Puts mutable buffers back to their initial content."""
         self._method.reset()
 
+    def state(self):
+        """A dict from names of mutable buffers to copies of what they hold."""
+        return {name: _wrap(value, _library([])) for name, value in self._method.state().items()}
+
+    def save_state(self, path):
+        """Writes the mutable buffers to a .ptd file."""
+        path = pathlib.Path(path)
+        temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+        try:
+            temporary.write_bytes(self._method.state_bytes())
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def load_state(self, path):
+        """Sets the mutable buffers to what save_state wrote. If a buffer is missing there or differs, none changes."""
+        self._method.load_state(_native.Data(os.fspath(path)))
+
     @property
     def metadata(self):
         return MethodMeta(self._name, self._method)
 
 
-class Program:
-    """A program; its methods are loaded once and kept."""
+class DataFile:
+    """A .ptd file: weights by name, mapped once however many programs use it."""
 
-    def __init__(self, program):
-        self._program, self._methods = program, {}
+    def __init__(self, source):
+        """source: a path or bytes."""
+        self._data = _native.Data(source if isinstance(source, bytes) else os.fspath(source))
+
+    def keys(self):
+        return self._data.keys()
+
+    def __getitem__(self, key):
+        """A copy of the tensor of that name."""
+        return _wrap(self._data.get(key), _library([]))
+
+
+class Program:
+    """A program; its methods are loaded once and kept. Those that were compiled to share mutable buffers do."""
+
+    def __init__(self, program, data=()):
+        self._program, self._data, self._methods = program, list(data), {}
 
     @property
     def method_names(self):
@@ -137,7 +171,7 @@ class Program:
 
     def load_method(self, name):
         if name not in self._methods:
-            self._methods[name] = Method(name, self._program.load_method(name))
+            self._methods[name] = Method(name, self._program.load_method(name, self._data))
         return self._methods[name]
 
     def metadata(self, method_name):
@@ -194,9 +228,15 @@ class Runtime:
         """Loads operators of your own from a shared library that exports fid_plugin_export (examples/custom_operator)."""
         _native.load_kernels(os.path.abspath(path))
 
-    def load_program(self, data, *, verification=Verification.InternalConsistency, threads=1):
-        """data: a path, bytes, or a file opened for binary reading. threads: how many a method's run may use."""
+    def load_program(self, data, *, verification=Verification.InternalConsistency, threads=1, data_path=None):
+        """data: a path, bytes, or a file opened for binary reading. threads: how many a method's run may use.
+
+        data_path: where weights outside the program lie: a .ptd file (path, bytes, or a DataFile that programs share), or a list of
+        them. Where two have a weight of one name, the later counts.
+        """
         if hasattr(data, "read"):
             data = data.read()
         data = bytes(data) if isinstance(data, (bytearray, memoryview)) else data
-        return Program(_native.Program(data if isinstance(data, bytes) else os.fspath(data), threads))
+        program = _native.Program(data if isinstance(data, bytes) else os.fspath(data), threads)
+        files = data_path if isinstance(data_path, (list, tuple)) else [data_path] if data_path is not None else []
+        return Program(program, [file._data if isinstance(file, DataFile) else DataFile(file)._data for file in files])

@@ -304,6 +304,78 @@ class ExecuteTest(Programs):
         np.testing.assert_array_equal(program.load_method("forward").execute([X])[0], LINEAR_OF_X)
 
 
+class DataTest(Programs):
+    """Weights outside the program, state, and methods that only return a constant."""
+
+    def outside(self, archive="linear", **options):
+        data = pathlib.Path(self.folder.name) / f"{self.id()}-{archive}.ptd"
+        return self.compile(archive, external_weights=data, **options), data
+
+    def run_linear(self, program, data):
+        return fidibus.Runtime.get().load_program(program, data_path=data).load_method("forward").execute([X])[0]
+
+    def test_weights_beside_the_program(self):
+        program, data = self.outside()
+        self.assertGreater(self.report["data_bytes"], 0)
+        np.testing.assert_array_equal(self.run_linear(program, data), LINEAR_OF_X)
+        np.testing.assert_array_equal(self.run_linear(program, data.read_bytes()), LINEAR_OF_X)
+        with self.assertRaisesRegex(fidibus.Error, "lies outside the program, and no data file is given"):
+            self.run_linear(program, None)
+        with self.assertRaisesRegex(TypeError, "PathLike"):
+            self.run_linear(program, [3])
+
+    def test_programs_share_a_file_and_later_files_count(self):
+        program, data = self.outside()
+        _, tuned = self.outside("tuned")
+        program, data = self.outside()
+        base, other = fidibus.DataFile(data), fidibus.DataFile(tuned)
+        self.assertEqual(base.keys(), ["layer.bias", "layer.weight:rows"])
+        np.testing.assert_array_equal(base["layer.bias"], np.array([0.5, -0.5], np.float32))
+        with self.assertRaises(KeyError):
+            base["layer.weight"]
+        for _ in range(2):
+            np.testing.assert_array_equal(self.run_linear(program, [base]), LINEAR_OF_X)
+        np.testing.assert_array_equal(self.run_linear(program, [base, other]), np.array([[-7.5, -26.5]], np.float32))
+        np.testing.assert_array_equal(self.run_linear(program, [other, base]), LINEAR_OF_X)
+
+    def test_damaged_data(self):
+        _, data = self.outside()
+        for cut in (0, 8, 60, len(data.read_bytes()) - 1):
+            with self.assertRaises(fidibus.Error):
+                fidibus.DataFile(data.read_bytes()[:cut])
+
+    def test_state_is_saved_and_loaded(self):
+        program, path = fidibus.Runtime.get().load_program(self.compile("counter")), f"{self.folder.name}/{self.id()}.ptd"
+        method, ticks = program.load_method("forward"), np.array([3, 4])
+        method.execute([ticks])
+        method.save_state(path)
+        (name,) = method.state()
+        np.testing.assert_array_equal(method.state()[name], [1, 2])
+        np.testing.assert_array_equal(method.execute([ticks])[0], [5, 8])
+        method.load_state(path)
+        np.testing.assert_array_equal(method.execute([ticks])[0], [5, 8])
+        method.reset()
+        np.testing.assert_array_equal(method.execute([ticks])[0], [4, 6])
+
+    def test_methods_share_buffers_when_asked(self):
+        archives = {name: ARCHIVES / f"cache_{name}.pt2" for name in ("fill", "read")}
+        for share, expected in ((True, [8, 100]), (False, [3, 30])):
+            program = fidibus.Runtime.get().load_program(self.compile(archives, share_buffers=share))
+            program.load_method("fill").execute([np.array([0]), np.array([[5, 7]], np.float32)])
+            np.testing.assert_array_equal(program.load_method("read").execute([np.ones(2, np.float32)])[0], expected)
+
+    def test_constant_methods(self):
+        constants = {"n": 2048, "eps": 1e-5, "yes": True, "name": "llama", "nested": [1, (2.5, {"a": "x"})], "table": np.arange(4)[::2]}
+        program = fidibus.Runtime.get().load_program(self.compile("linear", constant_methods=constants))
+        self.assertEqual(program.method_names, {"forward", *constants})
+        for name, expected in (("n", [2048]), ("eps", [1e-5]), ("yes", [True]), ("name", ["llama"]), ("nested", [1, 2.5, "x"])):
+            self.assertEqual(program.load_method(name).execute([]), expected)
+        np.testing.assert_array_equal(program.load_method("table").execute([])[0], [0, 2])
+        for wrong in (None, [1, None], object()):
+            with self.assertRaises(TypeError):
+                self.compile("linear", constant_methods={"wrong": wrong})
+
+
 @unittest.skipUnless(torch, "needs torch")
 class TorchTest(Programs):
     def model(self):
@@ -345,6 +417,23 @@ class TorchTest(Programs):
         base = torch.randn(4, 3)
         for x in (base.t(), torch.randn(3, 8)[:, ::2], torch.randn(3, 4, requires_grad=True), torch.randn(1, 4).expand(3, 4)):
             torch.testing.assert_close(method.execute([x])[0], model(x).detach())
+
+    def test_weights_in_files_and_constants_by_upstreams_names(self):
+        model = torch.nn.Linear(3, 2)
+        exported = torch.export.export(model, (torch.ones(1, 3),))
+        chosen = {
+            "_default_external_constant": True,
+            "weights": lambda node: "weights" if node.target == "p_weight" else None,
+        }
+        for name, external in chosen.items():
+            edge = fidibus.to_edge_transform_and_lower(exported, constant_methods={"n": 3})
+            self.assertEqual(edge.config_methods, {"n"})
+            program = edge.to_executorch(fidibus.ExecutorchBackendConfig(external_constants=external))
+            program.write_tensor_data_to_file(self.folder.name)
+            loaded = fidibus.Runtime.get().load_program(program.buffer, data_path=f"{self.folder.name}/{name}.ptd")
+            self.assertEqual(loaded.load_method("n").execute([]), [3])
+            (y,) = loaded.load_method("forward").execute([torch.ones(1, 3)])
+            torch.testing.assert_close(y, model(torch.ones(1, 3)))
 
     def test_a_foreign_partitioner(self):
         with self.assertRaisesRegex(TypeError, "is no partitioner of fidibus"):
