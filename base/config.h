@@ -10,6 +10,11 @@
 #define FID_MESSAGES 1
 #endif
 
+/* 1: the default environment offers the backend that runs XNNPACK delegates. The build sets it (option FIDIBUS_XNNPACK). */
+#ifndef FID_BACKEND_XNNPACK
+#define FID_BACKEND_XNNPACK 0
+#endif
+
 /* Largest number of dimensions of a tensor; upstream's limit is the same. */
 #define FID_MAX_RANK 16
 

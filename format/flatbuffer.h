@@ -87,10 +87,12 @@ static inline uint32_t fid_fb_read_u32(const uint8_t *at) {
     }
 FID_FB_GETTER(u8, uint8_t)
 FID_FB_GETTER(i8, int8_t)
+FID_FB_GETTER(u16, uint16_t)
 FID_FB_GETTER(u32, uint32_t)
 FID_FB_GETTER(i32, int32_t)
 FID_FB_GETTER(u64, uint64_t)
 FID_FB_GETTER(i64, int64_t)
+FID_FB_GETTER(f32, float)
 FID_FB_GETTER(f64, double)
 #undef FID_FB_GETTER
 

@@ -39,7 +39,7 @@ typedef struct fid_environment {
     void *now_self;
 } fid_environment;
 
-/* malloc, all built-in operators, the CPU's instruction sets, one thread. Sentences go to `message` (NULL: nowhere). */
+/* malloc, all built-in operators and backends, the CPU's instruction sets, one thread. Sentences go to `message` (NULL: nowhere). */
 fid_environment fid_environment_default(fid_message *message);
 
 /* ---- Programs ---- */

@@ -6,7 +6,7 @@
 set -eu
 cd "${1:-$(dirname "$0")/..}"
 
-grep -rn --include='*.c' --include='*.h' --include='*.def' '^ *# *include' base ops format kernels runtime compiler platform include media tools | awk '
+grep -rn --include='*.c' --include='*.h' --include='*.def' '^ *# *include' base ops format kernels runtime compiler backends platform include media tools | awk '
     BEGIN {
         allowed["base"] = "base"
         allowed["ops"] = "base ops"
@@ -14,11 +14,12 @@ grep -rn --include='*.c' --include='*.h' --include='*.def' '^ *# *include' base 
         allowed["kernels"] = "base ops kernels"
         allowed["runtime"] = "base ops format runtime include"
         allowed["compiler"] = "base ops format kernels compiler"  # kernels: how weights are packed
-        allowed["platform"] = "base ops format runtime platform include"
+        allowed["backends"] = "base ops format kernels runtime backends"  # kernels: how weights are packed; runtime: the interface
+        allowed["platform"] = "base ops format runtime backends platform include"  # backends: the default environment
         allowed["include"] = "base ops"
         allowed["media"] = "base media"
         allowed["tools"] = "base ops format runtime compiler platform include media tools"
-        free_of_libc = "base ops format kernels runtime"
+        free_of_libc = "base ops format kernels runtime backends"
     }
     function has(list, word) { return index(" " list " ", " " word " ") > 0 }
     function top(path) { return substr(path, 1, index(path, "/") - 1) }

@@ -2,6 +2,10 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/config.h"
+#if FID_BACKEND_XNNPACK
+#include "backends/xnnpack/run/xnn_backend.h"
+#endif
 #include "include/fidibus.h"
 #include "platform/posix/cpu_detect.h"
 
@@ -35,6 +39,13 @@ static uint64_t now(void *self) {
 
 static const fid_op_table *const tables[] = {&fid_builtin_ops};
 
+static const fid_backend *const backends[] = {
+#if FID_BACKEND_XNNPACK
+    &fid_backend_xnnpack,
+#endif
+    NULL, /* not counted */
+};
+
 fid_environment fid_environment_default(fid_message *message) {
     return (fid_environment){
         .struct_size = sizeof(fid_environment),
@@ -42,6 +53,8 @@ fid_environment fid_environment_default(fid_message *message) {
         .sink = message ? fid_message_sink(message) : (fid_sink){NULL, NULL},
         .tables = tables,
         .table_count = 1,
+        .backends = backends,
+        .backend_count = sizeof backends / sizeof *backends - 1,
         .cpu = fid_cpu_detect(),
         .now = now,
     };

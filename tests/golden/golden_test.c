@@ -143,7 +143,13 @@ static void run_golden(const char *name) {
     for (size_t i = 0; i < r.count; i++) fid_method_unload(r.methods[i]);
 }
 
-#define GOLDEN(X) X(two_methods) X(branch) X(mapped) X(accumulate) X(pieces) X(grow) X(through)
+#if FID_BACKEND_XNNPACK
+#define GOLDEN_XNNPACK(X) X(xnnpack_image) X(xnnpack_vectors) X(xnnpack_int8) X(xnnpack_dynamic_int8)
+#else
+#define GOLDEN_XNNPACK(X)
+#endif
+#define GOLDEN(X) X(two_methods) X(branch) X(mapped) X(accumulate) X(pieces) X(grow) X(through) \
+    GOLDEN_XNNPACK(X)
 #define GOLDEN_TEST(name)                                                                                              \
     static void test_##name(void **state) {                                                                            \
         (void)state;                                                                                                   \
