@@ -371,6 +371,25 @@ def check_operators(score, fidibus, options):
         score.check("operators: rows", lambda: check_rows(fidibus))
 
 
+# ---- Families ---------------------------------------------------------------------------------------------------------------
+
+
+def check_families(score, fidibus, only, target):
+    """The families of families.py, each exported, checked and removed again."""
+    import families
+
+    folder = fidibus.work / "families"
+    for name in only or families.FAMILIES:
+
+        def body(name=name):
+            try:
+                return check_zoo_model(fidibus, families.export(name, folder), target)
+            finally:
+                shutil.rmtree(folder / name, ignore_errors=True)
+
+        score.check(f"family {name}", body)
+
+
 # ---- ------------------------------------------------------------------------------------------------------------------------
 
 
@@ -380,6 +399,7 @@ def arguments():
     parser.add_argument("--work", required=True, type=pathlib.Path, help=argparse.SUPPRESS)
     parser.add_argument("--only", nargs="*", default=[], help="names of models, layers or zoo entries; operators: the operator exam")
     parser.add_argument("--zoo", type=pathlib.Path, help="folder of an exported model zoo, instead of the models and layers here")
+    parser.add_argument("--families", action="store_true", help="the model families of families.py, instead of the models and layers here")
     parser.add_argument("--target", default="cpu", help="the target that the zoo is compiled for")
     parser.add_argument("--all", action="store_true", help="the whole operator exam, for both targets, and the zoo beside the models if given")
     parser.add_argument("--samples", type=pathlib.Path, help="folder of exported operator samples, instead of exporting them")
@@ -394,7 +414,9 @@ def main():
     fidibus, score = Fidibus(options.fidibus.resolve(), options.work.resolve()), Score()
     if options.zoo:
         check_zoo(score, fidibus, options.zoo, options.only, options.target)
-    if options.all or not options.zoo:
+    if options.families or options.all:
+        check_families(score, fidibus, options.only, options.target)
+    if options.all or not (options.zoo or options.families):
         import layers
         import models
 
