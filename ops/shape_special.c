@@ -287,13 +287,15 @@ fid_status fid_shape_linalg_vander(const fid_call *call, fid_meta *outs, size_t 
     fid_dtype dtype = self_dtype(call);
     int64_t sizes[FID_MAX_RANK];
     (void)out_count;
-    bool fits = x->rank >= 1 && x->rank < FID_MAX_RANK && dtype != FID_BOOL && !fid_dtype_is_complex(dtype);
+    bool fits = (x->rank >= 1 || !fid_arg_is_none(call, 1)) && x->rank < FID_MAX_RANK && dtype != FID_BOOL && !fid_dtype_is_complex(dtype);
     int64_t count = !fits ? 0 : fid_arg_is_none(call, 1) ? x->sizes[x->rank - 1] : fid_arg_int(call, 1);
     if (!fits || (!fid_arg_is_none(call, 1) && count < 2)) {
         return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: vectors of numbers and at least two powers are expected", call->name);
     }
     memcpy(sizes, x->sizes, x->rank * sizeof sizes[0]);
-    sizes[x->rank] = count;
-    fid_meta_set(outs, fid_dtype_is_float(dtype) ? dtype : FID_INT64, sizes, x->rank + 1u);
+    size_t lead = x->rank ? x->rank : 1; /* a number is a vector of one */
+    if (!x->rank) sizes[0] = 1;
+    sizes[lead] = count;
+    fid_meta_set(outs, fid_dtype_is_float(dtype) ? dtype : FID_INT64, sizes, lead + 1);
     return FID_OK;
 }

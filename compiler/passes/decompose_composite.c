@@ -117,64 +117,6 @@ static fid_status weight_norm(fidc_rewriter *rw) {
     return fidc_rw_become(rw, fidc_rw_op2(rw, FID_OPID_mul_Tensor, v, fidc_rw_op2(rw, FID_OPID_div_Tensor, g, norm)));
 }
 
-/* Matrix norms have metas only from the archive. */
-static fid_status become_matrix_norm(fidc_rewriter *rw, fidc_arg dims) {
-    const fid_op *op = &rw->program->ops->ops[FID_OPID_linalg_matrix_norm];
-    fidc_arg args[] = {fidc_rw_arg(rw, 0), fidc_rw_arg(rw, 1), dims, fidc_rw_arg(rw, 3), fidc_rw_arg(rw, 4)};
-    fidc_node *made = fidc_node_create_raw(rw->graph, rw->node, op, args, 5);
-    fidc_value *out = made ? fidc_node_add_output(made, NULL, FIDC_TENSOR) : NULL;
-    if (!out) return FID_OUT_OF_MEMORY;
-    out->dtype = fidc_rw_out(rw)->dtype;
-    out->rank = fidc_rw_out(rw)->rank;
-    out->sizes = fidc_rw_out(rw)->sizes;
-    for (uint8_t d = 0; d < out->rank; d++) out->dim_order[d] = d;
-    made->source = rw->node->source;
-    made->module = rw->node->module;
-    return fidc_rw_become(rw, out);
-}
-
-/* Without an order the 2-norm of all elements; of one dimension the vector norm; of two a matrix norm. */
-static fid_status linalg_norm(fidc_rewriter *rw) {
-    size_t count;
-    fidc_rw_items(rw, 2, &count);
-    if (!fidc_rw_is_none(rw, 1) && (count == 2 || (count == 0 && fidc_rw_value(rw, 0)->rank == 2))) {
-        fidc_arg last_two = fidc_ints(rw->program, (int64_t[]){-2, -1}, 2), dims = count ? fidc_rw_arg(rw, 2) : last_two;
-        return become_matrix_norm(rw, dims);
-    }
-    bool vector = fidc_rw_is_none(rw, 1) || count == 1 || (count == 0 && fidc_rw_value(rw, 0)->rank < 2);
-    if (!vector) return fidc_rw_keep(rw);
-    fidc_arg order = fidc_rw_is_none(rw, 1) ? fidc_d(2) : fidc_rw_arg(rw, 1);
-    return fidc_rw_become(rw, RW(rw, linalg_vector_norm, fidc_rw_arg(rw, 0), order, fidc_rw_arg(rw, 2), fidc_rw_arg(rw, 3), fidc_rw_arg(rw, 4)));
-}
-
-/* "fro": the 2-norm of all elements of those dimensions. */
-static fid_status frobenius(fidc_rewriter *rw, uint32_t dim_arg) {
-    if (dim_arg == 2 && strcmp(fidc_rw_string(rw, 1, "fro"), "fro") != 0) return fidc_rw_keep(rw);
-    return fidc_rw_become(rw, RW(rw, linalg_vector_norm, fidc_rw_arg(rw, 0), fidc_d(2), fidc_rw_arg(rw, dim_arg), fidc_rw_arg(rw, dim_arg + 1),
-                                 fidc_t((fid_dtype)fidc_rw_out(rw)->dtype)));
-}
-
-static fid_status frobenius_at_1(fidc_rewriter *rw) { return frobenius(rw, 1); }
-static fid_status frobenius_at_2(fidc_rewriter *rw) { return frobenius(rw, 2); }
-
-/* Sums of magnitudes along one of the two dimensions, then the extreme along the other. */
-static fid_status matrix_norm(fidc_rewriter *rw) {
-    fid_dtype dtype = (fid_dtype)fidc_rw_out(rw)->dtype;
-    fidc_value *x = fidc_rw_value(rw, 0);
-    double order = fidc_rw_double(rw, 1, 2);
-    int64_t dims[FID_MAX_RANK];
-    size_t count;
-    bool columns = fabs(order) == 1, rows = isinf(order);
-    if (!(columns || rows) || !fidc_rw_ints(rw, 2, dims, &count) || count != 2 || fid_dtype_is_complex((fid_dtype)x->dtype)) return fidc_rw_keep(rw);
-    int64_t summed = fidc_wrap(dims[columns ? 0 : 1], x->rank), kept = fidc_wrap(dims[columns ? 1 : 0], x->rank);
-    fidc_value *size = fidc_rw_op1(rw, FID_OPID_abs, fidc_rw_cast(rw, x, dtype));
-    if (!size) return fidc_rw_become(rw, NULL);
-    fidc_value *sums = RW(rw, sum_dim_IntList, fidc_v(size), fidc_ints(rw->program, &summed, 1), fidc_b(true), fidc_t(dtype));
-    fid_op_id extreme = order > 0 ? FID_OPID_amax : FID_OPID_amin;
-    fidc_value *norm = sums ? fidc_rw_emit(rw, extreme, (fidc_arg[]){fidc_v(sums), fidc_ints(rw->program, &kept, 1), fidc_b(true)}, 3) : NULL;
-    return fidc_rw_become(rw, fidc_rw_view(rw, norm, fidc_rw_out(rw)->sizes, fidc_rw_out(rw)->rank));
-}
-
 /* softmax, and zeros in rows that are -inf throughout. */
 static fid_status safe_softmax(fidc_rewriter *rw) {
     fidc_value *x = fidc_rw_cast(rw, fidc_rw_value(rw, 0), (fid_dtype)fidc_rw_out(rw)->dtype);
@@ -206,11 +148,6 @@ static const fidc_rule_row rows[] = {
     {FID_OPID_item, item},
     {FID_OPID_diff, diff},
     {FID_OPID__weight_norm, weight_norm},
-    {FID_OPID_linalg_norm, linalg_norm},
-    {FID_OPID_linalg_norm_ord_str, frobenius_at_2},
-    {FID_OPID_linalg_matrix_norm_str_ord, frobenius_at_2},
-    {FID_OPID_frobenius_norm_dim, frobenius_at_1},
-    {FID_OPID_linalg_matrix_norm, matrix_norm},
     {FID_OPID__safe_softmax, safe_softmax},
     {FID_OPID_inner, inner},
 };

@@ -367,15 +367,6 @@ static fid_status product_of_list(fidc_rewriter *rw) {
     return fidc_rw_become(rw, all);
 }
 
-/* Only whole powers above zero: others need an inverse. */
-static fid_status matrix_power(fidc_rewriter *rw) {
-    fidc_value *x = fidc_rw_value(rw, 0), *power = x;
-    int64_t n = fidc_rw_int(rw, 1, 0);
-    if (n < 1 || n > 64) return fidc_rw_keep(rw);
-    for (int64_t i = 1; i < n && power; i++) power = product(rw, power, x);
-    return fidc_rw_become(rw, power);
-}
-
 /* Both operands as matrices: what is summed at the right of the one and at the left of the other. */
 static fid_status tensordot(fidc_rewriter *rw) {
     fidc_value *a = fidc_rw_value(rw, 0), *b = fidc_rw_value(rw, 1);
@@ -412,7 +403,6 @@ static const fidc_rule_row rows[] = {
     {FID_OPID_addmv, addmv},
     {FID_OPID_linalg_multi_dot, product_of_list},
     {FID_OPID_chain_matmul, product_of_list},
-    {FID_OPID_linalg_matrix_power, matrix_power},
     {FID_OPID_tensordot, tensordot},
     {FID_OPID_outer, outer},
     {FID_OPID_bilinear, bilinear},

@@ -139,6 +139,8 @@ void fidc_rules_add_create(fidc_rules *rules);     /* zeros, arange, new_ones, .
 void fidc_rules_add_pointwise(fidc_rules *rules);
 void fidc_rules_add_move(fidc_rules *rules);       /* repeat, pad, roll, index forms */
 void fidc_rules_add_product(fidc_rules *rules);    /* matmul family, einsum */
+void fidc_rules_add_linalg(fidc_rules *rules);     /* inverses, determinants, decompositions */
+void fidc_rules_add_norms(fidc_rules *rules);      /* norms of matrices, ranks, condition */
 void fidc_rules_add_fft(fidc_rules *rules);
 void fidc_rules_add_loss(fidc_rules *rules);
 void fidc_rules_add_nn(fidc_rules *rules);         /* convolutions, pools, norms, softmax */

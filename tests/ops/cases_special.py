@@ -167,6 +167,7 @@ def lookups(c):
         c.call("kron", c.tensor((2,), dtype), c.tensor((1, 2, 2), dtype))
         c.call("linalg_vander", torch.tensor([[1, 2, 3], [0, -1, 4]]).to(dtype))
         c.call("linalg_vander", torch.tensor([2, 3]).to(dtype), N=4)
+        c.call("linalg_vander", torch.tensor(3).to(dtype), N=3)
     for dtype in (torch.float32, torch.float64):
         c.call("histc", torch.tensor([1.0, 2.0, 1.0, 3.0, -1.0, 7.0], dtype=dtype), 4, 0, 3)
         c.call("histc", c.tensor((20,), dtype), 5)

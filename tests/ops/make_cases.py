@@ -139,6 +139,7 @@ class Cases:
         returns_list = len(op._schema.returns) == 1 and "List" in str(op._schema.returns[0].type)
         texts = []
         for result in results if isinstance(results, (tuple, list)) else [results]:
+            result = result.resolve_conj() if isinstance(result, torch.Tensor) else result
             texts.append(tensor_text(dense(result), layout) if isinstance(result, torch.Tensor) else argument_text(result, ""))
         body = "(" + " ".join(texts) + ")" if returns_list else " ".join(texts)
         self.lines.append(f"{prefix} -> {body}" + (f" tol={tol[0]:g},{tol[1]:g}" if tol else ""))
@@ -153,9 +154,11 @@ class Cases:
         else:
             raise SystemExit(f"PyTorch takes {prefix}")
 
-    def given(self, name, args, results):
+    def given(self, name, args, results, tol=None):
+        name = name if "::" in name else "aten::" + name
+        results = [v.contiguous() if isinstance(v, torch.Tensor) else v for v in results]
         texts = [" ".join(argument_text(v, "") for v in values) for values in (args, results)]
-        self.lines.append(f"{name} {texts[0]} -> {texts[1]}")
+        self.lines.append(f"{name} {texts[0]} -> {texts[1]}" + (f" tol={tol[0]:g},{tol[1]:g}" if tol else ""))
 
     def write(self, path):
         path.write_text("# Written by tests/ops/make_cases.py, which describes the format.\n" + "\n".join(self.lines) + "\n")
