@@ -215,7 +215,7 @@ static fid_status write_program(compilation *c, output_set *set, const char *pat
     FID_TRY(open_data_files(c, set));
     output_file *out = &set->files[set->data_count];
     FID_TRY(open_output(c, path, out));
-    fidc_emit_options options = {.target = c->options->target, .stack_traces = c->options->stack_traces, .externals = set->rules,
+    fidc_emit_options options = {.target = c->options->target, .stack_traces = c->options->stack_traces, .no_debug = c->options->no_debug, .externals = set->rules,
                                  .external_count = c->options->external_count, .data_writers = set->writers, .data_count = set->data_count};
     fidc_writer writer = {write_bytes, out};
     FID_TRY(c->options->bundle ? emit_bundle(c, &options, &writer) : fidc_emit(c->program, c->plans, &options, &writer));

@@ -15,6 +15,7 @@ typedef struct fidc_options {
     fidc_target target;
     bool no_reuse;
     bool stack_traces;
+    bool no_debug;         /* without the table of modules and source lines */
     bool allow_missing;    /* write programs whose operators the runtime must bring */
     const char *dump_ir;   /* directory for the IR after each stage; NULL: none */
     const fidc_external_weights *externals; /* weights that go to data files; of two rules that fit, the first counts */

@@ -16,7 +16,8 @@ static const option_row options[] = {
     {"--report", "FILE.json", "writes operators, bytes and what is unsupported"},
     {"--dump-ir", "DIR", "writes the IR after every stage"},
     {"--no-reuse", NULL, "gives every tensor memory of its own: bigger, and the same numbers"},
-    {"--stack-traces", NULL, "keeps the model's source lines in the program"},
+    {"--stack-traces", NULL, "keeps whole stack traces in the program, where upstream's tools look"},
+    {"--no-debug", NULL, "leaves out the table of modules and source lines that `fidibus profile` reads"},
     {"--schemas", "FILE", "operators of your own, one schema a line: mylib::twist(Tensor x, int by) -> Tensor; your runtime brings\n"
                                "                             their kernels; may be repeated"},
     {"--allow-missing", NULL, "writes the program although operators have no kernel: your runtime must bring them"},
@@ -126,6 +127,7 @@ static int read_request(arguments *a, request *r) {
     r->options = (fidc_options){.struct_size = sizeof r->options,
                                 .no_reuse = option_flag(a, "--no-reuse"),
                                 .stack_traces = option_flag(a, "--stack-traces"),
+                                .no_debug = option_flag(a, "--no-debug"),
                                 .allow_missing = option_flag(a, "--allow-missing"),
                                 .externals = r->externals,
                                 .share_buffers = option_flag(a, "--share-buffers"),

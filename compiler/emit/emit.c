@@ -64,7 +64,8 @@ static fid_status emit_outputs(fidc_method_emitter *m, fid_pte_out_method *metho
 
 static fid_status emit_method(fidc_emitter *emitter, const fidc_graph *graph, const fidc_plan *plan, fid_pte_out_method *method) {
     fidc_method_emitter m = {.emitter = emitter, .graph = graph, .plan = plan, .values.item_size = sizeof(fid_pte_out_value),
-                             .operators.item_size = sizeof(fid_pte_out_operator), .instructions.item_size = sizeof(fid_pte_out_instruction)};
+                             .operators.item_size = sizeof(fid_pte_out_operator), .instructions.item_size = sizeof(fid_pte_out_instruction),
+                             .origins.item_size = sizeof(fidc_node *)};
     uint64_t shared = graph->program->shared_bytes;
     int64_t *buffers = fidc_emit_allocate(emitter, 3, sizeof *buffers);
     uint32_t value_count = fidc_plan_number(graph);
@@ -84,6 +85,7 @@ static fid_status emit_method(fidc_emitter *emitter, const fidc_graph *graph, co
     method->operator_count = m.operators.count;
     method->instructions = m.instructions.items;
     method->instruction_count = m.instructions.count;
+    if (!emitter->options->no_debug) fidc_debug_method(&m);
     return emitter->status;
 }
 
@@ -98,7 +100,11 @@ static void add_segment(fid_pte_out_segment *segments, fid_pte_out_program *prog
 
 static fid_status write_program(fidc_emitter *emitter, const fid_pte_out_method *methods, const fidc_writer *writer) {
     static const uint64_t reserved[1];
-    fid_pte_out_segment segments[2];
+    fid_pte_out_segment segments[3];
+    fid_pte_out_named named = {.key = FIDC_DEBUG_KEY};
+    fid_pte_out_piece table = {0};
+    fid_span debug;
+    FID_TRY(fidc_debug_finish(emitter, &debug));
     const fid_pte_sink destination = {writer->write, writer->self};
     fid_pte_out_program program = {.methods = methods, .method_count = emitter->program->method_count, .segments = segments,
                                    .constant_offsets = reserved, .constant_count = 1};
@@ -113,6 +119,13 @@ static fid_status write_program(fidc_emitter *emitter, const fid_pte_out_method 
         program.mutable_count = emitter->states.offsets.count;
         program.mutable_segment = (uint32_t)program.segment_count;
         add_segment(segments, &program, &emitter->states);
+    }
+    if (debug.size) { /* last: nothing that runs lies behind it */
+        table = (fid_pte_out_piece){debug.data, 0, debug.size};
+        named.segment_index = (uint32_t)program.segment_count;
+        segments[program.segment_count++] = (fid_pte_out_segment){.pieces = &table, .piece_count = 1};
+        program.named = &named;
+        program.named_count = 1;
     }
     return fid_pte_write(emitter->allocator, emitter->sink, &program, &destination, NULL);
 }

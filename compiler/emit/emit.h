@@ -19,12 +19,16 @@ typedef struct fidc_external_rule {
 
 typedef struct fidc_emit_options {
     fidc_target target;
-    bool stack_traces; /* keep source lines in the program */
+    bool stack_traces; /* keep whole stack traces in the program, where upstream's tools look */
+    bool no_debug;     /* leave out the table of modules and source lines */
     const fidc_external_rule *externals;
     size_t external_count;
     const fidc_writer *data_writers; /* one a data file */
     size_t data_count;
 } fidc_emit_options;
+
+/* Named data: where instructions come from, for `fidibus profile`. */
+#define FIDC_DEBUG_KEY "fidibus.debug"
 
 /* plans[i] belongs to program->methods[i]. Equal programs give equal bytes. Constants of several methods are stored once. */
 fid_status fidc_emit(const fidc_program *program, const fidc_plan *plans, const fidc_emit_options *options, const fidc_writer *writer);

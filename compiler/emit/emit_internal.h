@@ -33,6 +33,7 @@ typedef struct fidc_emitter {
     fid_arena arena;    /* whatever the structs for the file point to */
     fidc_pool constants, states;
     fidc_external_file *externals; /* one a data file */
+    void *debug;        /* json_t: tables of the methods so far, emit_debug.c; NULL: none */
     fid_status status;  /* the first failure; its sentence has been said. Later steps do nothing sensible and are not looked at */
 } fidc_emitter;
 
@@ -44,6 +45,7 @@ typedef struct fidc_method_emitter {
     fidc_array values;       /* fid_pte_out_value */
     fidc_array operators;    /* fid_pte_out_operator */
     fidc_array instructions; /* fid_pte_out_instruction */
+    fidc_array origins;      /* const fidc_node *, by instruction; NULL: none */
     int32_t *index_of;       /* by index of the plan: its place in values, -1 not yet */
     uint32_t *literal_slots; /* open addressing: value index + 1 */
     size_t literal_slot_count, literal_count;
@@ -112,6 +114,15 @@ fid_status fidc_emit_nodes(fidc_method_emitter *m);
 
 /* A node with sub-graphs, as jumps around their instructions. */
 void fidc_emit_control(fidc_method_emitter *m, const fidc_node *node);
+
+/* ---- emit_debug.c ---- */
+
+/* The newest instruction comes from `node`, which may be NULL. */
+void fidc_debug_note(fidc_method_emitter *m, const fidc_node *node);
+/* Adds the method's table. */
+void fidc_debug_method(fidc_method_emitter *m);
+/* All tables as bytes in the arena; none if nothing is known. */
+fid_status fidc_debug_finish(fidc_emitter *emitter, fid_span *out_table);
 
 /* ---- emit_frames.c ---- */
 

@@ -27,6 +27,7 @@ void fidc_call_end(fidc_call *c, const char *name, const char *overload, const f
     fid_pte_out_instruction *made = fidc_array_push(emitter, &c->m->instructions);
     if (!made) return;
     *made = (fid_pte_out_instruction){.step = FID_PTE_OUT_KERNEL_CALL, .index = find_operator(c->m, name, overload), .args = c->args, .arg_count = c->count};
+    fidc_debug_note(c->m, node);
     if (emitter->options->stack_traces && node) made->frames = fidc_emit_frames(emitter, node->source, &made->frame_count);
 }
 

@@ -38,10 +38,10 @@ fid_status fidc_problems_tell(const fidc_program *program);
 void fidc_problems_print(const fidc_program *program, FILE *out);
 void fidc_problems_print_json(const fidc_program *program, FILE *out);
 
-/* Where in the user's model a node comes from: his own innermost line, not one inside an installed package. */
+/* Where in the user's model a node comes from: his own innermost line; failing that, one of an installed package, of PyTorch last. */
 typedef struct fidc_place {
-    const char *file, *code; /* not terminated */
-    size_t file_length, code_length;
+    const char *file, *function, *code; /* not terminated */
+    size_t file_length, function_length, code_length;
     long line;
 } fidc_place;
 bool fidc_place_of(const fidc_node *node, fidc_place *out_place);

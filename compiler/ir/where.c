@@ -7,17 +7,24 @@
 /* torch's stack trace lists frames from the outermost to the innermost, two lines each:
  *   File "/home/a/model.py", line 12, in forward
  *     return self.conv(x)
- * The user wants the innermost line of his own code, not one inside an installed package. */
+ * The user wants the innermost line of his own code, not one inside an installed package, and least of all one of PyTorch. */
 static const char *end_of_line(const char *at) {
     while (*at && *at != '\n') at++;
     return at;
 }
 
-static bool is_installed(const fidc_place *f) {
-    for (size_t i = 0; i + 15 <= f->file_length; i++) {
-        if (memcmp(f->file + i, "/site-packages/", 15) == 0 || memcmp(f->file + i, "/dist-packages/", 15) == 0) return true;
+static bool contains(const fidc_place *f, const char *part) {
+    size_t length = strlen(part);
+    for (size_t i = 0; i + length <= f->file_length; i++) {
+        if (memcmp(f->file + i, part, length) == 0) return true;
     }
     return false;
+}
+
+/* How far a line is from what the user wrote: his own code, a package like torchvision, PyTorch itself. */
+static int distance(const fidc_place *f) {
+    if (contains(f, "-packages/torch/")) return 2;
+    return contains(f, "/site-packages/") || contains(f, "/dist-packages/");
 }
 
 static const char *read_frame(const char *at, fidc_place *out) {
@@ -29,7 +36,9 @@ static const char *read_frame(const char *at, fidc_place *out) {
     out->file_length = (size_t)(quote - out->file);
     const char *line = strstr(quote, "line ");
     out->line = line ? strtol(line + 5, NULL, 10) : 0;
-    const char *code = end_of_line(quote);
+    const char *code = end_of_line(quote), *function = strstr(quote, ", in ");
+    out->function = function && function < code ? function + 5 : code;
+    out->function_length = (size_t)(code - out->function);
     if (*code) code++;
     while (*code == ' ') code++;
     const char *end = end_of_line(code);
@@ -41,7 +50,7 @@ static const char *read_frame(const char *at, fidc_place *out) {
 bool fidc_place_of(const fidc_node *node, fidc_place *out_place) {
     fidc_place best = {0}, f;
     for (const char *at = node->source; at && (at = read_frame(at, &f));) {
-        if (!best.file || !is_installed(&f) || is_installed(&best)) best = f;
+        if (!best.file || distance(&f) <= distance(&best)) best = f;
     }
     *out_place = best;
     return best.file != NULL;
