@@ -345,7 +345,7 @@ static void test_ops_lists_the_table(void **state) {
 
 static void test_help_shows_usage_and_an_example(void **state) {
     (void)state;
-    static const char *const commands[] = {"compile", "run", "bench", "inspect", "verify", "ops"};
+    static const char *const commands[] = {"compile", "run", "bench", "profile", "inspect", "verify", "ops"};
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         cli_ok("%s --help", commands[i]);
         char usage[60], example[60];

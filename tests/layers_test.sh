@@ -18,7 +18,7 @@ grep -rn --include='*.c' --include='*.h' --include='*.def' '^ *# *include' base 
         allowed["platform"] = "base ops format runtime backends platform include"  # backends: the default environment
         allowed["include"] = "base ops"
         allowed["media"] = "base media"
-        allowed["tools"] = "base ops format runtime compiler platform include media tools"
+        allowed["tools"] = "base ops format kernels runtime compiler platform include media tools"  # kernels: what the machine can do
         free_of_libc = "base ops format kernels runtime backends"
     }
     function has(list, word) { return index(" " list " ", " " word " ") > 0 }

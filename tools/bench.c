@@ -29,22 +29,6 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Given by --input, bundled, or made up. */
-static fid_status read_inputs(const input_source *source, const arguments *a, loaded_input *loaded) {
-    size_t wanted = fid_method_input_count(source->method);
-    bool bundled = source->bundle->map && fid_bpte_case_count(&source->bundle->bundle, source->method_name);
-    if (bundled || inputs_given(a->options, a->option_count)) {
-        FID_TRY(inputs_check(source, a->options, a->option_count));
-        return inputs_read(source, a->options, a->option_count, 0, loaded);
-    }
-    for (size_t i = 0; i < wanted; i++) {
-        fid_tensor_info info;
-        FID_TRY(fid_method_input_info(source->method, i, &info));
-        FID_TRY(loaded_input_make(source->environment, &info, &loaded[i]));
-    }
-    return FID_OK;
-}
-
 static fid_status steady(fid_method *method, long repeat, double seconds, figures *out) {
     long most = repeat ? repeat : 100000;
     double *times = malloc((size_t)most * sizeof *times), start = milliseconds_now();
@@ -107,7 +91,7 @@ static fid_status measure(bench_state *b, long repeat, double seconds) {
     b->loaded = calloc(fid_method_input_count(b->method) + 1, sizeof *b->loaded);
     if (!b->loaded) return FID_OUT_OF_MEMORY;
     input_source source = {env, &b->image, &b->bundle, name, b->method};
-    FID_TRY(read_inputs(&source, b->arguments, b->loaded));
+    FID_TRY(inputs_read_or_make(&source, b->arguments, b->loaded));
     FID_TRY(inputs_set(b->method, b->loaded));
     start = milliseconds_now();
     FID_TRY(fid_method_run(b->method));

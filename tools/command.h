@@ -37,7 +37,7 @@ typedef struct arguments {
     int file_count;
 } arguments;
 
-extern const command_row command_compile, command_run, command_bench, command_inspect, command_verify, command_ops;
+extern const command_row command_compile, command_run, command_bench, command_inspect, command_verify, command_ops, command_profile;
 
 /* Last value of an option, or NULL / `otherwise`. */
 const char *option_text(const arguments *a, const char *name);

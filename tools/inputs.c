@@ -295,3 +295,17 @@ bool image_options_read(const arguments *a, fid_image_options *out) {
     }
     return true;
 }
+
+fid_status inputs_read_or_make(const input_source *source, const arguments *a, loaded_input *loaded) {
+    bool bundled = source->bundle->map && fid_bpte_case_count(&source->bundle->bundle, source->method_name);
+    if (bundled || inputs_given(a->options, a->option_count)) {
+        FID_TRY(inputs_check(source, a->options, a->option_count));
+        return inputs_read(source, a->options, a->option_count, 0, loaded);
+    }
+    for (size_t i = 0; i < fid_method_input_count(source->method); i++) {
+        fid_tensor_info info;
+        FID_TRY(fid_method_input_info(source->method, i, &info));
+        FID_TRY(loaded_input_make(source->environment, &info, &loaded[i]));
+    }
+    return FID_OK;
+}

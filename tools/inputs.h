@@ -49,6 +49,8 @@ fid_status inputs_check(const input_source *source, const given_option *options,
 /* Reads the inputs of a call that passed the check into `loaded`, which has an entry, zeroed, for each input of the method. Without
  * --input it takes case `call` of the bundle, which start anew when there are fewer. */
 fid_status inputs_read(const input_source *source, const given_option *options, int count, size_t call, loaded_input *loaded);
+/* For measurements: those given by --input, else those of the bundle, else made up. `loaded` as above. */
+fid_status inputs_read_or_make(const input_source *source, const arguments *a, loaded_input *loaded);
 /* Gives them to the method, by reference. */
 fid_status inputs_set(fid_method *method, const loaded_input *loaded);
 

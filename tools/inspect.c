@@ -4,6 +4,7 @@
 
 #include "compiler/archive/archive.h"
 #include "format/bpte.h"
+#include "format/etdump.h"
 #include "format/npy.h"
 #include "format/pte.h"
 #include "format/ptd.h"
@@ -273,6 +274,25 @@ static fid_status inspect_npy(const fid_sink *sink, const char *path, fid_span f
     return FID_OK;
 }
 
+static fid_status inspect_etdump(const fid_sink *sink, const char *path, fid_span file, bool json) {
+    fid_etdump dump;
+    FID_TRY(fid_etdump_open(sink, file, &dump));
+    if (json) printf("{\"kind\": \"etdp\", \"runs\": [");
+    else printf("%s: trace of %u block%s; `fidibus profile` shows where the time went\n", path, dump.runs.count, plural(dump.runs.count));
+    for (uint32_t i = 0; i < dump.runs.count; i++) {
+        fid_etdump_run run = fid_etdump_run_at(&dump, i);
+        if (!json) {
+            printf("  %s: %u event%s\n", run.name, run.events.count, plural(run.events.count));
+            continue;
+        }
+        printf("%s{\"name\": ", i ? ", " : "");
+        print_json_text(stdout, run.name);
+        printf(", \"events\": %u}", run.events.count);
+    }
+    if (json) puts("]}");
+    return FID_OK;
+}
+
 static bool starts(fid_span file, size_t at, const char *magic) {
     size_t length = strlen(magic);
     return file.size >= at + length && memcmp(file.data + at, magic, length) == 0;
@@ -289,9 +309,13 @@ static fid_status inspect(const runtime_session *session, const char *path, fid_
         fid_status status = inspect_ptd(&environment->sink, path, file, json);
         return status == FID_OK ? FID_OK : fid_fail(&environment->sink, status, "%s", path);
     }
+    if (fid_etdump_recognize(file)) {
+        fid_status status = inspect_etdump(&environment->sink, path, file, json);
+        return status == FID_OK ? FID_OK : fid_fail(&environment->sink, status, "%s", path);
+    }
     if (starts(file, 0, "PK\x03\x04")) return inspect_pt2(environment, path, json);
     if (starts(file, 0, "\x93NUMPY")) return inspect_npy(&environment->sink, path, file, json);
-    return fid_fail(&environment->sink, FID_NOT_SUPPORTED, "%s is no .pte or .bpte program, .ptd data file, .pt2 archive or .npy array: it starts with other bytes", path);
+    return fid_fail(&environment->sink, FID_NOT_SUPPORTED, "%s is no .pte or .bpte program, .ptd data file, .pt2 archive, .etdp trace or .npy array: it starts with other bytes", path);
 }
 
 /* ---- Kernels ---- */

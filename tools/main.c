@@ -5,7 +5,7 @@
 #include "tools/command.h"
 
 static const command_row *const commands[] = {
-    &command_compile, &command_run, &command_bench, &command_inspect, &command_verify, &command_ops,
+    &command_compile, &command_run, &command_bench, &command_profile, &command_inspect, &command_verify, &command_ops,
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])

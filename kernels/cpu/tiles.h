@@ -197,6 +197,8 @@ typedef struct fidk_tiles {
     void (*to_half[2])(const float *x, uint16_t *y, size_t count);
     void (*lstm)(const fidk_gates *gates);
     void (*gru)(const fidk_gates *gates);
+    float (*peak)(size_t rounds);                /* roof.c: arithmetic only */
+    float (*read)(const float *x, size_t count); /* roof.c: memory only */
 } fidk_tiles;
 
 extern const fidk_tiles fidk_tiles_scalar;

@@ -21,6 +21,8 @@
 
 #include "kernels/cpu/tile_half.h"
 
+#include "kernels/cpu/tile_roof.h"
+
 const fidk_tiles VEC_TABLE = {
     .name = VEC_NAME,
     .lanes = VEC_LANES,
@@ -48,4 +50,6 @@ const fidk_tiles VEC_TABLE = {
     .to_half = {to_f16_tile, to_bf16_tile},
     .lstm = lstm_tile,
     .gru = gru_tile,
+    .peak = peak_tile,
+    .read = read_tile,
 };
