@@ -61,9 +61,10 @@ static void measure(const fidk_tiles *tiles, size_t i) {
 }
 
 int main(void) {
-    const fidk_tiles *sets[] = {fidk_tiles_for(FID_CPU_AVX512), fidk_tiles_for(FID_CPU_AVX2_FMA), fidk_tiles_for(0)};
-    for (size_t s = 0; s < 3; s++)
+    const fidk_tiles *tiles;
+    uint32_t needs;
+    for (size_t s = 0; (tiles = fidk_tiles_at(s, &needs)); s++)
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-            if (!s || sets[s] != sets[s - 1]) measure(sets[s], i);
+            if (!(needs & ~fid_cpu_detect())) measure(tiles, i);
     return 0;
 }

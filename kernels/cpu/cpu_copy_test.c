@@ -13,7 +13,7 @@ static void same_bytes(fid_op_id id, size_t count, fid_value *const *inputs) {
     const fid_op *op = &fid_builtin_ops.ops[id];
     fid_tensor *right = testing_run(op, op->reference, count, inputs, 1, 0, 1, NULL);
     for (size_t threads = 1; threads <= 3; threads++) {
-        fid_tensor *fast = testing_run(op, op->cpu, count, inputs, 1, testing_cpu(), threads, NULL);
+        fid_tensor *fast = testing_run(op, op->cpu, count, inputs, 1, fid_cpu_detect(), threads, NULL);
         assert_non_null(fast);
         assert_memory_equal(fast->data, right->data, fid_tensor_bytes(right));
         fast = testing_run(op, op->cpu, count, inputs, 1, 0, threads, NULL);

@@ -12,7 +12,11 @@
 
 #include <cmocka.h>
 
+#include "kernels/cpu/tiles.h"
+
 #include "ops/operator.h"
+
+#include "platform/posix/cpu_detect.h"
 
 #define TESTING static inline __attribute__((unused))
 
@@ -185,31 +189,20 @@ TESTING double testing_distance(const fid_tensor *a, const fid_tensor *b) {
     return largest;
 }
 
-/* The instruction sets of this machine. */
-TESTING uint32_t testing_cpu(void) {
-    uint32_t cpu = 0;
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) cpu |= FID_CPU_AVX2_FMA;
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl"))
-        cpu |= FID_CPU_AVX512;
-#endif
-    return cpu;
-}
-
-/* Reference against cpu kernel: every instruction set, and bit-equal results with 1 to 4 threads. */
+/* Reference against cpu kernel: every instruction set of this machine, and bit-equal results with 1 to 4 threads. */
 TESTING void testing_compare(fid_op_id id, size_t arg_count, fid_value *const *inputs, size_t outputs, double tolerance) {
     const fid_op *op = &fid_builtin_ops.ops[id];
-    const uint32_t have = testing_cpu(), sets[] = {0, FID_CPU_AVX2_FMA, FID_CPU_AVX2_FMA | FID_CPU_AVX512};
+    const fidk_tiles *tiles;
+    uint32_t needs;
     fid_tensor *right = testing_run(op, op->reference, arg_count, inputs, outputs, 0, 1, NULL);
-    for (size_t s = 0; s < 3; s++) {
-        if ((sets[s] & have) != sets[s]) continue;
+    for (size_t s = 0; (tiles = fidk_tiles_at(s, &needs)); s++) {
+        if (needs & ~fid_cpu_detect()) continue;
         fid_tensor *serial = NULL;
         for (size_t threads = 1; threads <= 4; threads++) {
-            fid_tensor *fast = testing_run(op, op->cpu, arg_count, inputs, outputs, sets[s], threads, NULL);
+            fid_tensor *fast = testing_run(op, op->cpu, arg_count, inputs, outputs, needs, threads, NULL);
             assert_non_null(fast); /* not declined */
             double distance = testing_distance(fast, right);
-            if (!(distance <= tolerance)) fail_msg("%s: set %zu, %zu threads: off by %g", op->name, s, threads, distance);
+            if (!(distance <= tolerance)) fail_msg("%s: %s, %zu threads: off by %g", op->name, tiles->name, threads, distance);
             if (!serial) serial = fast;
             assert_memory_equal(serial->data, fast->data, fid_tensor_bytes(serial));
         }

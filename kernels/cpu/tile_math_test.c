@@ -1,8 +1,6 @@
 /* Accuracy of the vectors' elementary functions: over floats of every size, on every instruction set of this machine. */
 #include "kernels/cpu/kernel_testing.h"
 
-#include "kernels/cpu/tiles.h"
-
 enum { COUNT = 4096 };
 
 typedef double (*exact_function)(double x);
@@ -76,12 +74,12 @@ static void functions_are_accurate(void **state) {
         {"rsqrt", FID_UNARY_RSQRT, rsqrt, 1.5},
         {"sqrt", FID_UNARY_SQRT, sqrt, 0.5},
     };
-    const uint32_t have = testing_cpu(), sets[] = {0, FID_CPU_AVX2_FMA, FID_CPU_AVX2_FMA | FID_CPU_AVX512};
+    const fidk_tiles *tiles;
+    uint32_t needs;
     bool failed = false;
     (void)state;
-    for (size_t s = 0; s < 3; s++) {
-        if ((sets[s] & have) != sets[s]) continue;
-        const fidk_tiles *tiles = fidk_tiles_for(sets[s]);
+    for (size_t s = 0; (tiles = fidk_tiles_at(s, &needs)); s++) {
+        if (needs & ~fid_cpu_detect()) continue;
         for (size_t f = 0; f < sizeof functions / sizeof *functions; f++) {
             float where = 0;
             double worst = worst_of(tiles, functions[f].kind, functions[f].exact, &where);

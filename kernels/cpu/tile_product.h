@@ -3,7 +3,11 @@
 
 #define PANEL_VECTORS (FIDK_PANEL / VEC_LANES)
 #define ROW_GROUP 3 /* rows that share one pointer: x86 addresses p, p + stride and p + 2 * stride without another register */
+#ifdef __clang__
+#define UNROLL_ALL _Pragma("clang loop unroll(full)")
+#else
 #define UNROLL_ALL _Pragma("GCC unroll 32")
+#endif
 
 /* Where vector v of row k of b lies, from the row's start. */
 VEC_INLINE size_t product_vector_offset(const fidk_matmul *p, int v) {

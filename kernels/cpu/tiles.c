@@ -1,11 +1,24 @@
 /* The choice of an instruction set. */
 #include "kernels/cpu/tiles.h"
 
+static const struct {
+    const fidk_tiles *tiles;
+    uint32_t needs;
+} sets[] = {
+#define FIDK_TILES_ENTRY(name, needs) {&fidk_tiles_##name, needs},
+    FIDK_TILES_MAP(FIDK_TILES_ENTRY)
+#undef FIDK_TILES_ENTRY
+};
+
+const fidk_tiles *fidk_tiles_at(size_t i, uint32_t *out_needs) {
+    if (i >= sizeof sets / sizeof *sets) return NULL;
+    *out_needs = sets[i].needs;
+    return sets[i].tiles;
+}
+
+/* The last set of the list needs nothing. */
 const fidk_tiles *fidk_tiles_for(uint32_t cpu) {
-#if defined(__x86_64__)
-    if (cpu & FID_CPU_AVX512) return &fidk_tiles_avx512;
-    if (cpu & FID_CPU_AVX2_FMA) return &fidk_tiles_avx2;
-#endif
-    (void)cpu;
-    return &fidk_tiles_scalar;
+    size_t i = 0;
+    while (sets[i].needs & ~cpu) i++;
+    return sets[i].tiles;
 }

@@ -1,7 +1,7 @@
 /* The inner loops of the fast kernels, one set for each instruction set, chosen at run time through a const table.
  *
- * The bodies (tile_*.h) are written once in a small vector vocabulary (vec_*.h) and compiled in tiles_scalar.c, tiles_avx2.c and
- * tiles_avx512.c. Outer loops, threads, edges of images and the choice of the tile stay in the kernels, once. Nothing here reads
+ * The bodies (tile_*.h) are written once in a small vector vocabulary (vec_*.h) and compiled in one tiles_*.c for each
+ * instruction set. Outer loops, threads, edges of images and the choice of the tile stay in the kernels, once. Nothing here reads
  * or writes outside the rows and columns it is told. */
 #ifndef FID_KERNELS_CPU_TILES_H
 #define FID_KERNELS_CPU_TILES_H
@@ -201,11 +201,22 @@ typedef struct fidk_tiles {
     float (*read)(const float *x, size_t count); /* roof.c: memory only */
 } fidk_tiles;
 
-extern const fidk_tiles fidk_tiles_scalar;
+/* The sets that this library was built with, fastest first: name, and the FID_CPU_ bits that a machine must have for it. One list
+ * for each architecture; `scalar` is portable C and stands in where the baseline has no vocabulary of its own. */
 #if defined(__x86_64__)
-extern const fidk_tiles fidk_tiles_avx2, fidk_tiles_avx512;
+#define FIDK_TILES_MAP(X) X(avx512, FID_CPU_AVX512) X(avx2, FID_CPU_AVX2_FMA) X(scalar, 0)
+#elif defined(__aarch64__)
+#define FIDK_TILES_MAP(X) X(neon, 0)
+#else
+#define FIDK_TILES_MAP(X) X(scalar, 0)
 #endif
 
+#define FIDK_TILES_DECLARE(name, needs) extern const fidk_tiles fidk_tiles_##name;
+FIDK_TILES_MAP(FIDK_TILES_DECLARE)
+#undef FIDK_TILES_DECLARE
+
+/* The i-th set of the list, or NULL after the last one; *out_needs: its FID_CPU_ bits. */
+const fidk_tiles *fidk_tiles_at(size_t i, uint32_t *out_needs);
 /* The fastest set that `cpu` (FID_CPU_ bits) can run. */
 const fidk_tiles *fidk_tiles_for(uint32_t cpu);
 
