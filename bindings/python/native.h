@@ -63,6 +63,7 @@ typedef struct native_program {
     fid_threads *threads;
     const fid_op_table **tables;
     fid_shared_state *shared; /* NULL: its methods share no buffers */
+    fid_trace *trace; /* of all its methods, whose runs then keep the interpreter's lock; NULL: not asked for */
 } native_program;
 
 typedef struct native_method {

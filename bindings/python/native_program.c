@@ -15,6 +15,7 @@ static void program_dealloc(PyObject *object) {
     program_object *self = (program_object *)object;
     PyTypeObject *type = Py_TYPE(object);
     fid_shared_state_release(self->shared);
+    fid_trace_destroy(self->trace);
     if (self->program) fid_program_close(self->program);
     if (self->threads) fid_threads_destroy(self->threads);
     free(self->tables);
@@ -35,8 +36,9 @@ static fid_status open_file_or_bytes(program_object *self, const fid_environment
     return path ? fid_program_open_file(environment, path, &self->program) : FID_INTERNAL;
 }
 
-static fid_status open_program(program_object *self, PyObject *data, long threads) {
+static fid_status open_program(program_object *self, PyObject *data, long threads, bool trace) {
     fid_environment environment = fid_environment_default(&self->message);
+    if (trace) FID_TRY(fid_trace_create(environment.allocator, &self->trace));
     if (threads > 1) FID_TRY(fid_threads_create(environment.allocator, (uint32_t)threads, &self->threads));
     environment.threads = self->threads;
     self->tables = native_tables(state_of((PyObject *)self), &environment.table_count);
@@ -47,15 +49,16 @@ static fid_status open_program(program_object *self, PyObject *data, long thread
 }
 
 static PyObject *program_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-    static char *names[] = {"data", "threads", NULL};
+    static char *names[] = {"data", "threads", "trace", NULL};
     PyObject *data;
     long threads = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|l", names, &data, &threads)) return NULL;
+    int trace = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|lp", names, &data, &threads, &trace)) return NULL;
     if (!PyBytes_Check(data) && !PyUnicode_Check(data)) return PyErr_Format(PyExc_TypeError, "a program is a path (str) or bytes");
     if (threads < 1 || threads > 256) return PyErr_Format(PyExc_ValueError, "threads is from 1 to 256, not %ld", threads);
     program_object *self = (program_object *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
     if (!self) return NULL;
-    fid_status status = open_program(self, data, threads);
+    fid_status status = open_program(self, data, threads, trace != 0);
     if (status == FID_OK) return (PyObject *)self;
     if (!PyErr_Occurred()) native_raise(state_of((PyObject *)self), status, &self->message);
     Py_DECREF(self);
@@ -73,6 +76,21 @@ static PyObject *program_method_names(PyObject *object, PyObject *unused) {
     return names;
 }
 
+static PyObject *program_etdump(PyObject *object, PyObject *unused) {
+    (void)unused;
+    program_object *self = (program_object *)object;
+    fid_allocator allocator = fid_environment_default(NULL).allocator;
+    fid_sink sink = fid_message_sink(&self->message);
+    uint8_t *data;
+    size_t size;
+    if (!self->trace) return PyErr_Format(PyExc_RuntimeError, "the program is not traced; load it with enable_etdump=True");
+    fid_status status = fid_trace_write(self->trace, &sink, &data, &size);
+    if (status != FID_OK) return native_raise(state_of(object), status, &self->message);
+    PyObject *bytes = PyBytes_FromStringAndSize((const char *)data, (Py_ssize_t)size);
+    fid_free(allocator, data, size);
+    return bytes;
+}
+
 /* ---- Methods ---- */
 
 static void method_dealloc(PyObject *object) {
@@ -86,7 +104,8 @@ static void method_dealloc(PyObject *object) {
 }
 
 static fid_status load(method_object *self, const char *name, fid_data **files, size_t count) {
-    fid_method_options options = {.struct_size = sizeof options, .data = files, .data_count = count, .shared_state = self->program->shared};
+    fid_method_options options = {.struct_size = sizeof options, .data = files, .data_count = count, .shared_state = self->program->shared,
+                                  .tracer = self->program->trace ? fid_trace_tracer(self->program->trace) : NULL};
     self->program->message.text[0] = 0;
     return fid_method_load(self->program->program, name, &options, &self->method);
 }
@@ -268,6 +287,15 @@ static PyObject *collect_outputs(method_object *self, run_memory *run) {
     return list;
 }
 
+static fid_status run_method(method_object *self) {
+    fid_status status;
+    if (self->program->trace) return fid_method_run(self->method); /* one trace: one run at a time */
+    Py_BEGIN_ALLOW_THREADS
+    status = fid_method_run(self->method);
+    Py_END_ALLOW_THREADS
+    return status;
+}
+
 static PyObject *execute(method_object *self, PyObject *inputs, run_memory *run) {
     fid_message *message = &self->program->message;
     message->text[0] = 0;
@@ -276,9 +304,7 @@ static PyObject *execute(method_object *self, PyObject *inputs, run_memory *run)
     if (PyErr_Occurred()) return NULL;
     if (status == FID_OK) {
         self->running = true;
-        Py_BEGIN_ALLOW_THREADS
-        status = fid_method_run(self->method);
-        Py_END_ALLOW_THREADS
+        status = run_method(self);
         self->running = false;
     }
     return status == FID_OK ? collect_outputs(self, run) : native_raise(state_of((PyObject *)self), status, message);
@@ -316,6 +342,7 @@ static PyObject *method_reset(PyObject *object, PyObject *unused) {
 static PyMethodDef program_methods[] = {
     {"method_names", program_method_names, METH_NOARGS, "Names of the methods, in order."},
     {"load_method", program_load_method, METH_VARARGS, "load_method(name, data): verifies and prepares a method; data is a list of Data."},
+    {"etdump", program_etdump, METH_NOARGS, "What was traced so far, as the bytes of an .etdp file."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -323,7 +350,7 @@ static PyType_Slot program_slots[] = {
     {Py_tp_new, program_new},
     {Py_tp_dealloc, program_dealloc},
     {Py_tp_methods, program_methods},
-    {Py_tp_doc, "Program(data, threads=1): a .pte from a path or from bytes."},
+    {Py_tp_doc, "Program(data, threads=1, trace=False): a .pte from a path or from bytes."},
     {0, NULL},
 };
 

@@ -177,6 +177,14 @@ class Program:
     def metadata(self, method_name):
         return self.load_method(method_name).metadata
 
+    def etdump(self):
+        """What was traced so far, as bytes in upstream's ETDump format. The program was loaded with enable_etdump=True."""
+        return self._program.etdump()
+
+    def write_etdump_result_to_file(self, etdump_path, debug_buffer_path=None):
+        """Writes the trace for `fidibus profile` and upstream's Inspector. There is no debug buffer: values are not recorded."""
+        pathlib.Path(etdump_path).write_bytes(self.etdump())
+
 
 class _BackendRegistry:
     registered_backend_names = []
@@ -228,15 +236,17 @@ class Runtime:
         """Loads operators of your own from a shared library that exports fid_plugin_export (examples/custom_operator)."""
         _native.load_kernels(os.path.abspath(path))
 
-    def load_program(self, data, *, verification=Verification.InternalConsistency, threads=1, data_path=None):
+    def load_program(self, data, *, verification=Verification.InternalConsistency, threads=1, data_path=None, enable_etdump=False):
         """data: a path, bytes, or a file opened for binary reading. threads: how many a method's run may use.
 
         data_path: where weights outside the program lie: a .ptd file (path, bytes, or a DataFile that programs share), or a list of
         them. Where two have a weight of one name, the later counts.
+
+        enable_etdump: records what loading and running takes; see Program.write_etdump_result_to_file.
         """
         if hasattr(data, "read"):
             data = data.read()
         data = bytes(data) if isinstance(data, (bytearray, memoryview)) else data
-        program = _native.Program(data if isinstance(data, bytes) else os.fspath(data), threads)
+        program = _native.Program(data if isinstance(data, bytes) else os.fspath(data), threads, enable_etdump)
         files = data_path if isinstance(data_path, (list, tuple)) else [data_path] if data_path is not None else []
         return Program(program, [file._data if isinstance(file, DataFile) else DataFile(file)._data for file in files])

@@ -65,6 +65,19 @@ class ImportTest(unittest.TestCase):
 
 
 class CompileTest(Programs):
+    def test_a_traced_program_leaves_an_etdump(self):
+        path = pathlib.Path(self.folder.name) / "traced.etdp"
+        program = fidibus.Runtime.get().load_program(self.compile("linear"), enable_etdump=True)
+        method = program.load_method("forward")
+        for _ in range(2):
+            np.testing.assert_array_equal(method.execute([X])[0], LINEAR_OF_X)
+        program.write_etdump_result_to_file(path)
+        self.assertEqual(path.read_bytes()[8:12], b"ED00")
+        self.assertIn(b"native_call_fid::linear.out", path.read_bytes())
+        untraced = fidibus.Runtime.get().load_program(self.compile("linear"))
+        with self.assertRaisesRegex(RuntimeError, "enable_etdump=True"):
+            untraced.etdump()
+
     def test_report(self):
         path = self.compile("linear")
         self.assertEqual(self.report["operators"], 1)
