@@ -1,6 +1,6 @@
 /* The whole compiler, from top to bottom: read this first.
  *
- *   archive -> functionalize -> decompose -> fold -> share -> [widen -> fuse -> layout -> pack] -> check -> plan -> emit
+ *   archive -> functionalize -> decompose -> fold -> share -> [widen -> fuse -> layout -> pack -> guard] -> check -> plan -> emit
  *
  * The verifier runs after every stage, so a fault is found where it was made. */
 #include "compiler/pipeline.h"
@@ -39,6 +39,7 @@ static fid_status run_share(fidc_program *program, fidc_target target) { (void)t
 static fid_status run_widen(fidc_program *program, fidc_target target) { (void)target; return fidc_widen(program); }
 static fid_status run_fuse(fidc_program *program, fidc_target target) { (void)target; return fidc_fuse(program); }
 static fid_status run_layout(fidc_program *program, fidc_target target) { (void)target; return fidc_layout(program); }
+static fid_status run_guard(fidc_program *program, fidc_target target) { (void)target; return fidc_guard(program); }
 static fid_status run_pack(fidc_program *program, fidc_target target) { (void)target; return fidc_pack(program); }
 
 typedef struct stage {
@@ -57,6 +58,7 @@ static const stage stages[] = {
     {"fuse", run_fuse, true},                    /* norms, biases and activations into fid:: operators */
     {"layout", run_layout, true},                /* channels-last where convolutions are; needs the fid:: operators */
     {"pack", run_pack, true},                    /* weights as kernels read them; needs final operators and layouts */
+    {"guard", run_guard, true},                  /* what export promised of the sizes of inputs is checked when the program runs */
 };
 
 static fid_status dump(compilation *c, const char *stage_name) {

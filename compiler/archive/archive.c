@@ -108,8 +108,8 @@ static fid_status no_model(const fidc_reader *r) {
         {"constants.pkl", "a TorchScript module (torch.jit.save)"}, {"data.pkl", "a checkpoint (torch.save)"},
         {".npy", "arrays (numpy.savez)"}, {"AndroidManifest.xml", "an Android package"},
     };
-    for (size_t i = 0; i < fidc_zip_count(r->zip); i++)
-        for (size_t k = 0; k < sizeof others / sizeof others[0]; k++)
+    for (size_t k = 0; k < sizeof others / sizeof others[0]; k++) /* what tells most comes first: TorchScript has a data.pkl, too */
+        for (size_t i = 0; i < fidc_zip_count(r->zip); i++)
             if (ends_with(fidc_zip_name(r->zip, i), others[k].member))
                 return fidc_reader_fail(r, FID_INVALID_PROGRAM, "this is %s, no exported program: export the module with torch.export.export "
                                         "and write it with torch.export.save", others[k].what);

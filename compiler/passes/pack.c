@@ -163,9 +163,10 @@ fidc_node *fidc_linear_create(fidc_packer *packer, fidc_node *before, fidc_node 
 
 /* What is still a cast of a constant becomes a constant: biases, parameters of norms. */
 static fid_status settle_cast(fidc_program *program, fidc_node *node) {
+    if (!fidc_is(node, FID_OPID__to_copy)) return FID_OK;
     fidc_value *out = node->outputs[0];
     int64_t sizes[FID_MAX_RANK];
-    if (!fidc_is(node, FID_OPID__to_copy) || !out->uses || !fidc_is_packable(out)) return FID_OK;
+    if (!out->uses || !fidc_is_packable(out)) return FID_OK;
     const float *floats = fidc_floats(program, out);
     size_t bytes = fidc_constant_behind(out)->constant->bytes / sizeof(uint16_t) * sizeof(float);
     const char *name = fidc_text_format(program, "%s.wide%u", fidc_constant_behind(out)->constant->name, node->graph->name_counter++);

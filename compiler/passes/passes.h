@@ -46,6 +46,9 @@ fid_status fidc_layout(fidc_program *program);
 /* cpu target: weights of fid:: operators into the documented packed layout. (passes/pack.c) */
 fid_status fidc_pack(fidc_program *program);
 
+/* cpu target: checks of what export promised of the sizes of inputs. (passes/guard.c) */
+fid_status fidc_guard(fidc_program *program);
+
 /* Adds every node whose operator has no kernel for the target to the program's problems, and tells all of them (ir/problem.h):
  * FID_OPERATOR_MISSING, or FID_NOT_SUPPORTED if one is of another kind. (passes/legalize.c) */
 fid_status fidc_check_supported(const fidc_program *program, fidc_target target);
