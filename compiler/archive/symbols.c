@@ -254,7 +254,8 @@ static fid_status read_ranges(fidc_reader *r) {
         if (!symbol) return FID_OUT_OF_MEMORY;
         json_t *low = json_object_get(range, "min_val"), *high = json_object_get(range, "max_val");
         if (json_is_integer(low) && json_integer_value(low) > 0) symbol->low = json_integer_value(low);
-        if (json_is_integer(high)) symbol->high = json_integer_value(high);
+        /* "As many as there are numbers" is no bound. */
+        if (json_is_integer(high) && json_integer_value(high) <= INT64_MAX / 2) symbol->high = json_integer_value(high);
         if (symbol->high < symbol->low)
             return fidc_reader_fail(r, FID_INVALID_PROGRAM, "range of '%s': %lld to %lld is empty", text, (long long)symbol->low,
                                     (long long)symbol->high);

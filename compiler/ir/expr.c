@@ -87,6 +87,18 @@ static int64_t apply(fidc_expr_kind kind, int64_t a, int64_t b) {
     }
 }
 
+static bool is_infinite(int64_t bound) { return bound == FIDC_UNBOUNDED || bound == INT64_MIN; }
+
+/* What has no bound has none either when something is added or when it is divided. */
+static int64_t apply_to_bounds(fidc_expr_kind kind, int64_t a, int64_t b) {
+    bool infinite = is_infinite(a) || is_infinite(b);
+    if (kind == FIDC_EXPR_ADD && infinite) return is_infinite(a) ? a : b;
+    if (kind == FIDC_EXPR_MUL && infinite) return a == 0 || b == 0 ? 0 : (a > 0) == (b > 0) ? FIDC_UNBOUNDED : INT64_MIN;
+    bool divides = kind == FIDC_EXPR_FLOORDIV || kind == FIDC_EXPR_CEILDIV;
+    if (divides && is_infinite(a) && b) return (a > 0) == (b > 0) ? FIDC_UNBOUNDED : INT64_MIN;
+    return apply(kind, a, b);
+}
+
 static void widen(fidc_expr *e, int64_t value) {
     if (value < e->low) e->low = value;
     if (value > e->high) e->high = value;
@@ -103,10 +115,10 @@ static void derive(fidc_expr *e) {
     }
     e->low = INT64_MAX;
     e->high = INT64_MIN;
-    widen(e, apply(e->kind, a->low, b->low));
-    widen(e, apply(e->kind, a->low, b->high));
-    widen(e, apply(e->kind, a->high, b->low));
-    widen(e, apply(e->kind, a->high, b->high));
+    widen(e, apply_to_bounds(e->kind, a->low, b->low));
+    widen(e, apply_to_bounds(e->kind, a->low, b->high));
+    widen(e, apply_to_bounds(e->kind, a->high, b->low));
+    widen(e, apply_to_bounds(e->kind, a->high, b->high));
 }
 
 /* ---- Making ---- */

@@ -90,6 +90,11 @@ static void expressions_fold_and_compare(void **state) {
     fidc_program *program = parse("symbol s0 in [2, 64] hint 8\n", &message, &sink, &status);
     assert_ptr_equal(fidc_expr_parse(program, "2*s0 + 1"), fidc_expr_parse(program, "1 + s0*2"));
     assert_int_equal(fidc_expr_parse(program, "(s0 + 7)//8")->high, 8);
+    static const char *const endless[] = {"n", "n - 1", "n + 5", "2*n", "n//2", "(n + 1)//2 - 1", "n*n", "n*s0", "Max(n, 3)", "n**2"};
+    for (size_t i = 0; i < sizeof endless / sizeof endless[0]; i++) assert_true(fidc_expr_parse(program, endless[i])->high == FIDC_UNBOUNDED);
+    assert_int_equal(fidc_expr_parse(program, "Min(n, 3)")->high, 3);
+    assert_int_equal(fidc_expr_parse(program, "Mod(n, 8)")->high, 7);
+    assert_int_equal(fidc_expr_parse(program, "0 - n")->high, 0);
     assert_int_equal(fidc_expr_at(fidc_expr_parse(program, "Max(1, s0 - 4)"), FIDC_AT_HINT), 4);
     assert_int_equal(fidc_expr_parse(program, "3*4 - 2")->constant, 10);
     assert_null(fidc_expr_parse(program, "s0 +"));

@@ -59,7 +59,14 @@ static fid_status add_check(guarder *g, uint32_t input, uint32_t dim, int64_t lo
 }
 
 /* As PyTorch does it, a lower bound of 2 promises nothing: export takes it for every size that is neither 0 nor 1 in the example. */
-static int64_t promised_low(const fidc_expr *e) { return e->low > 2 ? e->low : 0; }
+static int64_t promised_low(const fidc_expr *size, const fidc_expr *symbol) { return symbol && symbol->low > 2 && size->low > 0 ? size->low : 0; }
+
+/* Of a tensor with a dimension without bound the runtime checks no sizes at all: its memory grows. */
+static bool may_grow(const fidc_value *input) {
+    for (size_t i = 0; i < input->rank; i++)
+        if (input->sizes[i]->high == FIDC_UNBOUNDED) return true;
+    return false;
+}
 
 static fid_status guard_size(guarder *g, uint32_t input, uint32_t dim) {
     const fidc_expr *size = g->graph->inputs[input]->sizes[dim];
@@ -68,9 +75,10 @@ static fid_status guard_size(guarder *g, uint32_t input, uint32_t dim) {
     const home *other = form.symbol ? home_of(g, form.symbol) : NULL;
     bool own = other && other->input == input && other->dim == dim;
     if (own) other = NULL;
-    int64_t low = promised_low(size);
+    int64_t low = promised_low(size, form.symbol);
     if (!form.symbol) form = (linear){NULL, 1, 0};
-    if (!low && !other && form.factor == 1) return FID_OK;
+    bool high_is_checked = size->high == FIDC_UNBOUNDED || !may_grow(g->graph->inputs[input]);
+    if (!low && !other && form.factor == 1 && high_is_checked) return FID_OK;
     return add_check(g, input, dim, low, size->high, form, other);
 }
 

@@ -59,7 +59,22 @@ fid_status fidc_find_unknown(const fidc_program *program) {
     return FID_OK;
 }
 
+/* Upstream's runtime has the planned memory and no more. */
+static fid_status check_bounds(const fidc_graph *graph) {
+    for (uint32_t i = 0; i < graph->input_count; i++) {
+        const fidc_value *input = graph->inputs[i];
+        for (uint32_t d = 0; input->type == FIDC_TENSOR && d < input->rank; d++) {
+            if (input->sizes[d]->high != FIDC_UNBOUNDED) continue;
+            return fid_fail(graph->program->sink, FID_NOT_SUPPORTED, "dimension %u of input %u of %s has no upper bound, and memory cannot grow in upstream's "
+                            "runtime: export with Dim(NAME, max=N), or compile for the cpu target", d, i, graph->name);
+        }
+    }
+    return FID_OK;
+}
+
 fid_status fidc_check_supported(const fidc_program *program, fidc_target target) {
     for (uint32_t i = 0; i < program->method_count; i++) FID_TRY(check_graph(program->methods[i], target, false));
-    return fidc_problems_tell(program);
+    FID_TRY(fidc_problems_tell(program));
+    for (uint32_t i = 0; i < program->method_count && target == FIDC_TARGET_PORTABLE; i++) FID_TRY(check_bounds(program->methods[i]));
+    return FID_OK;
 }
