@@ -72,7 +72,7 @@ static int run_command(const command_row *command, int count, char **words) {
     int status = parse(a, count, words);
     if (status == EXIT_OK) status = command->run(a);
     free(a);
-    if (fflush(stdout) != 0 && status == EXIT_OK) status = failed(command->name, "cannot write to standard output");
+    if ((fflush(stdout) != 0 || ferror(stdout)) && status == EXIT_OK) status = failed(command->name, "cannot write to standard output");
     return status;
 }
 
