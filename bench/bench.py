@@ -17,7 +17,7 @@ sys.path.insert(0, str(HERE))
 
 import plot
 import report
-from rivals import DEFAULT_SYSTEMS, RIVALS, SYSTEMS, Absent, Workshop, call, compiling
+from rivals import DEFAULT_SYSTEMS, RIVALS, SYSTEMS, Absent, Workshop, call, compiling, roof_of
 
 MODELS = [
     "mobilenet_v2", "mobilenet_v3_small", "efficientnet_lite0", "resnet50", "vit_b_16", "minilm", "deeplabv3_mobilenet", "lstm",
@@ -228,6 +228,8 @@ def measure_all(options, shop):
             systems = [s for s in SYSTEMS if s.name in options.systems]
             found, absent = measure(shop, archive, inputs, systems, threads, options.rounds, options.seconds)
             entries.append({"model": name, "threads": threads, "systems": found, "absent": absent, "when": time.strftime("%Y-%m-%d %H:%M")})
+            if "fidibus" in found:
+                entries[-1]["profile"] = roof_of(shop, archive.with_suffix(".fidibus.pte"), threads, options.seconds, inputs)
             print_entry(entries[-1])
     return entries
 

@@ -1,5 +1,6 @@
 """Writes the tables of docs/performance.md between their markers, from the figures of a benchmark."""
 
+import math
 import os
 import pathlib
 import platform
@@ -54,6 +55,46 @@ def start(entries):
     return table(head, rows)
 
 
+def roof(entries):
+    """What our own time is made of, on one thread: the profile's sums."""
+    rows = []
+    for entry in (e for e in entries if e["threads"] == 1 and "profile" in e):
+        p = entry["profile"]
+        rate = p["flops"] / p["ms"] / 1e6
+        lost = ", ".join(f"`{o['operator'].removesuffix('.out')}` {100 * o['lost']:.0f} % (reaches {100 * o['reached']:.0f} %)" for o in p["losses"] if o["lost"] > 0.015)
+        rows.append([
+            entry["model"], f"{p['flops'] / 1e9:.2f}", f"{rate:.0f}", f"{100 * rate * 1e9 / p['roof']['flops_per_s']:.0f} %", f"{100 * p['least_ms'] / p['ms']:.0f} %", lost,
+        ])  # fmt: skip
+    return table(["model", "GFLOP", "GFLOP/s", "of peak", "of roof", "time lost under the roof"], rows)
+
+
+def means(entries):
+    rows = []
+    for threads in sorted({e["threads"] for e in entries}):
+        part = [e for e in entries if e["threads"] == threads and "fidibus" in e["systems"]]
+        names = [n for n in ORDER if n != "fidibus" and any(n in e["systems"] for e in part)]
+        ours = lambda e: e["systems"]["fidibus"]["min_ms"]
+        best = [min(f["min_ms"] for n, f in e["systems"].items() if n in RIVALS) / ours(e) for e in part if any(n in RIVALS for n in e["systems"])]
+        cells = {n: [e["systems"][n]["min_ms"] / ours(e) for e in part if n in e["systems"]] for n in names}
+        mean = lambda numbers: f"{math.exp(sum(map(math.log, numbers)) / len(numbers)):.2f}"
+        rows.append([str(threads), f"**{mean(best)}**", str(sum(r >= 1 for r in best)) + f" of {len(best)}", ", ".join(f"{n} {mean(c)}" for n, c in cells.items())])
+    return table(["threads", "fastest rival, geometric mean", "models ahead of all", "each rival"], rows)
+
+
+def peak_lines(entries):
+    """The machine's roof as it was measured beside the models: medians, since each model measures it anew."""
+    lines = []
+    for threads in sorted({e["threads"] for e in entries}):
+        roofs = [e["profile"]["roof"] for e in entries if e["threads"] == threads and "profile" in e]
+        if roofs:
+            mid = lambda key: sorted(r[key] for r in roofs)[len(roofs) // 2] / 1e9
+            lines.append(
+                f"{threads} thread{'s' if threads > 1 else ''}: {mid('flops_per_s'):.0f} GFLOP/s ({roofs[0]['instructions']}), {mid('near_bytes_per_s'):.0f} GB/s "
+                f"from a core's cache, {mid('far_bytes_per_s'):.0f} GB/s from beyond."
+            )
+    return "\n".join(lines)
+
+
 def renew(entries, work):
     """Replaces what stands between `<!-- NAME -->` and `<!-- /NAME -->`."""
     page = PAGE.read_text()
@@ -62,6 +103,9 @@ def renew(entries, work):
         "machine": f"{machine()}; measured {dates[0]} to {dates[-1]}.",
         "latency-1": latency(entries, 1),
         "latency-2": latency(entries, 2),
+        "means": means(entries),
+        "roof": roof(entries),
+        "peak": peak_lines(entries),
         "start": start(entries),
     }
     for name, content in parts.items():

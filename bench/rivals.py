@@ -168,6 +168,24 @@ def time_worker(system, environment):
     return run
 
 
+def roof_of(shop, path, threads, seconds, inputs):
+    """Where our time goes, and what the machine would allow: `fidibus profile`, cut down to what the page shows."""
+    words = [w for i in inputs for w in ("--input", i)]
+    raw = json.loads(call([shop.fidibus, "profile", path, "--threads", threads, "--seconds", seconds, "--json", *words], 600, timing=True))
+    total = raw["instructions_ms"]
+    losses = [
+        {"operator": o["operator"], "share": o["share"], "reached": o["least_ms"] / o["ms"] if o["ms"] else 0, "lost": (o["ms"] - o["least_ms"]) / total}
+        for o in raw["operators"]
+    ]
+    return {
+        "flops": sum(o["flops"] for o in raw["operators"]),
+        "ms": total,
+        "least_ms": sum(o["least_ms"] for o in raw["operators"]),
+        "roof": raw["roof"],
+        "losses": sorted(losses, key=lambda o: -o["lost"])[:4],
+    }
+
+
 class System:
     """make(shop, archive, inputs) gives the file, time(shop, file, threads, seconds, inputs, least) the figures. Slow systems are
     measured in one round only and on one thread; those that are not `counted` take no part in "the fastest rival"."""
