@@ -185,6 +185,26 @@ def check_in_upstream(program, archive, files, expected, work):
         return check_outputs(found, own)
 
 
+# Prints the names of the events of the last run, as upstream's Inspector sees them.
+INSPECT_UPSTREAM = """
+import sys
+from executorch.devtools import Inspector
+block = [b for b in Inspector(etdump_path=sys.argv[1]).event_blocks if b.name == "Execute"][0]
+print(len(block.events), "Method::execute" in [e.name for e in block.events], min(len(e.perf_data.raw) for e in block.events if e.perf_data))
+"""
+
+
+def check_trace(fidibus, program, files):
+    """Upstream's Inspector reads our trace: a kernel and a call for each instruction, and each measured in both runs."""
+    trace = fidibus.work / "trace.etdp"
+    words = [w for f in files for w in ("--input", f)]
+    command(fidibus.path, "run", program, *words, "--next", *words, "--trace", trace)
+    profile = json.loads(command(fidibus.path, "profile", trace, "--json"))
+    events, whole, runs = command(sys.executable, "-c", INSPECT_UPSTREAM, trace).split()[-3:]
+    if int(events) != 2 * len(profile["calls"]) + 1 or whole != "True" or runs != "2":
+        raise Failure(f"the Inspector sees {events} events of {runs} runs for {len(profile['calls'])} instructions")
+
+
 def check_cosine(found, expected):
     a, b = found[0].ravel().astype(np.float64), expected[0].ravel().astype(np.float64)
     cosine = a @ b / np.sqrt((a @ a) * (b @ b))
@@ -202,6 +222,8 @@ def check_model(score, fidibus, name, upstream):
     score.check(
         f"{name}: two threads", lambda: check_outputs(fidibus.run(work / f"{name}.cpu.pte", files, threads=2), expected)
     )
+    if upstream:
+        score.check(f"{name}: trace in upstream's Inspector", lambda: check_trace(fidibus, fidibus.work / f"{archive.stem}.cpu.pte", files))
     score.check(f"{name}: compiled twice, the same bytes", lambda: check_deterministic(fidibus, archive))
     if name == "minilm":
         score.check("minilm: cosine", lambda: check_cosine(fidibus.run(work / "minilm.cpu.pte", files), expected))
