@@ -2,6 +2,7 @@
 #include "runtime/testing.h"
 
 #include "format/etdump.h"
+#include "runtime/backend.h"
 
 static fid_message message;
 static fid_environment environment;
@@ -131,6 +132,26 @@ static void test_a_cleared_trace_starts_anew(void **state) {
     unload(&t);
 }
 
+/* What a backend reports of a part carries the instruction of its delegate and the part's number. */
+static void test_parts_of_a_delegate(void **state) {
+    (void)state;
+    fid_trace *trace;
+    assert_int_equal(fid_trace_create(environment.allocator, &trace), FID_OK);
+    const fid_tracer *tracer = fid_trace_tracer(trace);
+    fid_backend_run given = {.struct_size = sizeof given, .tracer = tracer, .now = tick, .chain = 0, .instruction = 5}, untraced = {.struct_size = sizeof untraced};
+    tracer->begin_block(tracer->self, "Execute");
+    fid_backend_trace_end(&given, "Convolution", 17, fid_backend_trace_begin(&given));
+    fid_backend_trace_end(&untraced, "nothing", 18, fid_backend_trace_begin(&untraced));
+    traced t = {.trace = trace};
+    save(&t);
+    fid_etdump_run all = fid_etdump_run_at(&t.dump, 0);
+    assert_int_equal(all.events.count, 1);
+    expect_event(&all, 0, "Convolution", 0, 5);
+    assert_int_equal(fid_etdump_event_at(&all, 0).profile.delegate_id, 17);
+    fid_trace_destroy(trace);
+    free(t.file.data);
+}
+
 /* ---- Memory ---- */
 
 static size_t allocations_left;
@@ -165,7 +186,8 @@ static void test_memory_that_runs_out_is_said(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_loads_and_runs_are_recorded_as_upstream_does, start), cmocka_unit_test_setup(test_what_is_inside_ends_first, start),
-        cmocka_unit_test_setup(test_a_cleared_trace_starts_anew, start), cmocka_unit_test_setup(test_memory_that_runs_out_is_said, start),
+        cmocka_unit_test_setup(test_a_cleared_trace_starts_anew, start), cmocka_unit_test_setup(test_parts_of_a_delegate, start),
+        cmocka_unit_test_setup(test_memory_that_runs_out_is_said, start),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

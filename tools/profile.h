@@ -9,7 +9,9 @@
 /* One instruction, or one part of a delegate. */
 typedef struct profile_row {
     char op[160];      /* "fid::convolution.out" */
-    int32_t chain, instruction, part; /* part: of a delegate, in the order of first meeting; -1: the instruction itself */
+    int32_t chain, instruction;
+    bool is_part;      /* of a delegate */
+    int32_t part;      /* the number that the delegate's compiler gave it, -1: none */
     double ns;         /* of the fastest run */
     double flops, bytes, far; /* far: bytes from beyond a core's cache */
     char shapes[320];

@@ -16,8 +16,8 @@ typedef struct gatherer {
 } gatherer;
 
 static bool same_row(const profile_row *row, const fid_trace_event *event, bool is_part) {
-    if (row->chain != event->chain || row->instruction != event->instruction || (row->part >= 0) != is_part) return false;
-    return !is_part || strcmp(row->op, event->name) == 0;
+    if (row->chain != event->chain || row->instruction != event->instruction || row->is_part != is_part) return false;
+    return !is_part || (row->part == event->delegate_id && strcmp(row->op, event->name) == 0);
 }
 
 static profile_row *add_row(gatherer *g, const fid_trace_event *event, bool is_part) {
@@ -32,7 +32,7 @@ static profile_row *add_row(gatherer *g, const fid_trace_event *event, bool is_p
         p->capacity = g->capacity = capacity;
     }
     profile_row *row = &p->rows[p->count];
-    *row = (profile_row){.chain = event->chain, .instruction = event->instruction, .part = is_part ? (int32_t)p->count : -1, .ns = 1e300,
+    *row = (profile_row){.chain = event->chain, .instruction = event->instruction, .is_part = is_part, .part = event->delegate_id, .ns = 1e300,
                          .module = "", .file = "", .function = "", .code = ""};
     if (is_part) fid_format(row->op, sizeof row->op, "%s", event->name);
     g->sums[p->count] = 0;
@@ -73,9 +73,9 @@ static bool gather_event(gatherer *g, const fid_trace_event *event) {
 static void end_run(gatherer *g) {
     profile *p = g->p;
     for (size_t i = 0; i < p->count; i++) {
-        if (p->rows[i].part < 0) continue;
+        if (!p->rows[i].is_part) continue;
         for (size_t k = 0; k < p->count; k++) {
-            if (p->rows[k].part < 0 && p->rows[k].chain == p->rows[i].chain && p->rows[k].instruction == p->rows[i].instruction) g->sums[k] -= g->sums[i];
+            if (!p->rows[k].is_part && p->rows[k].chain == p->rows[i].chain && p->rows[k].instruction == p->rows[i].instruction) g->sums[k] -= g->sums[i];
         }
     }
     for (size_t i = 0; i < p->count; i++) {
@@ -150,7 +150,7 @@ void profile_explain(profile *p, const program_view *view, fid_fb_ref plan) {
     for (size_t i = 0; i < p->count; i++) {
         profile_row *row = &p->rows[i];
         program_call call;
-        if (row->part >= 0 || !program_call_at(plan, row->chain, row->instruction, &call)) continue;
+        if (row->is_part || !program_call_at(plan, row->chain, row->instruction, &call)) continue;
         call_cost cost = cost_of_call(&call, &setup);
         fid_format(row->op, sizeof row->op, "%s", call.name);
         shapes_of_call(&call, row->shapes, sizeof row->shapes);
@@ -186,12 +186,18 @@ static int by_time(const void *a, const void *b) {
     return (x->ns < y->ns) - (x->ns > y->ns);
 }
 
+/* Parts of delegates are named one by one: "XNNPACK node 4 (Conv2d): fid::convolution". What follows is their kind. */
+static const char *group_name(const profile_row *row) {
+    const char *kind = row->is_part ? strstr(row->op, ": ") : NULL;
+    return kind ? kind + 2 : row->op;
+}
+
 profile_group *profile_groups(const profile *p, bool by_module, size_t *out_count) {
     profile_group *groups = calloc(p->count + 1, sizeof *groups);
     size_t count = 0;
     for (size_t i = 0; groups && i < p->count; i++) {
         const profile_row *row = &p->rows[i];
-        const char *name = by_module ? row->module : row->op;
+        const char *name = by_module ? row->module : group_name(row);
         size_t at = 0;
         while (at < count && strcmp(groups[at].name, name) != 0) at++;
         if (at == count) groups[count++].name = name;

@@ -109,8 +109,8 @@ void profile_print_json(const profile *p, FILE *out) {
     fprintf(out, "], \"calls\": [");
     for (size_t i = 0; i < p->count; i++) {
         const profile_row *r = &p->rows[i];
-        fprintf(out, "%s\n  {\"chain\": %d, \"instruction\": %d, \"ms\": %.6f, \"flops\": %.0f, \"bytes\": %.0f, \"far_bytes\": %.0f, \"line\": %ld", i ? "," : "", r->chain,
-                r->instruction, r->ns / 1e6, r->flops, r->bytes, r->far, r->line);
+        fprintf(out, "%s\n  {\"chain\": %d, \"instruction\": %d, \"part\": %d, \"ms\": %.6f, \"flops\": %.0f, \"bytes\": %.0f, \"far_bytes\": %.0f, \"line\": %ld", i ? "," : "", r->chain,
+                r->instruction, r->part, r->ns / 1e6, r->flops, r->bytes, r->far, r->line);
         json_text(out, "operator", r->op);
         json_text(out, "shapes", r->shapes);
         json_text(out, "module", r->module);

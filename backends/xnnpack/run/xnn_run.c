@@ -209,7 +209,9 @@ static fid_status run_steps(fid_xnn_graph *graph, const fid_backend_run *run) {
         if (run->cancelled && __atomic_load_n(run->cancelled, __ATOMIC_RELAXED)) return FID_CANCELLED;
         step->call.sink = run->sink;
         step->call.threads = run->threads;
+        uint64_t start = fid_backend_trace_begin(run);
         fid_status status = step->kernel->run(&step->call);
+        fid_backend_trace_end(run, step->call.name, (int32_t)step->node, start);
         end_call(graph);
         if (status != FID_OK) return fid_fail(run->sink, status, "%s", step->call.name);
     }
