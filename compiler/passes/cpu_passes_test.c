@@ -107,6 +107,33 @@ static void pointwise_operators_become_one(void **state) {
     lacks(text, "aten.");
 }
 
+static void written_out_attention_becomes_the_operator(void **state) {
+    (void)state;
+    const char *text = AFTER("method forward(%q: f32[2, 4, 6, 8], %k: f32[2, 5, 4, 8], %v: f32[2, 4, 5, 8], %m: f32[2, 1, 6, 5]) {\n"
+                             "  %kt: f32[2, 4, 8, 5] = aten.permute_copy(%k, [0, 2, 3, 1])\n"
+                             "  %a: f32[2, 4, 6, 5] = aten.matmul(%q, %kt)\n"
+                             "  %b: f32[2, 4, 6, 5] = aten.div.Scalar(%a, 4.0)\n"
+                             "  %c: f32[2, 4, 6, 5] = aten.add.Tensor(%b, %m, 1)\n"
+                             "  %d: f32[2, 4, 6, 5] = aten._softmax(%c, -1, False)\n"
+                             "  %e: f32[2, 4, 6, 8] = aten.matmul(%d, %v)\n"
+                             "  return %e\n}\n", fidc_fuse);
+    holds(text, "= aten.permute_copy(%k, [0, 2, 1, 3])");
+    holds(text, ", %v, %m, 0.0, False, 0.25, False)");
+    lacks(text, "softmax(");
+    lacks(text, "matmul");
+}
+
+static void attention_weights_that_are_read_stay(void **state) {
+    (void)state;
+    const char *text = AFTER("method forward(%q: f32[4, 6, 8], %k: f32[4, 5, 8], %v: f32[4, 5, 8]) {\n"
+                             "  %kt: f32[4, 8, 5] = aten.permute_copy(%k, [0, 2, 1])\n"
+                             "  %a: f32[4, 6, 5] = aten.bmm(%q, %kt)\n"
+                             "  %d: f32[4, 6, 5] = aten._softmax(%a, 2, False)\n"
+                             "  %e: f32[4, 6, 8] = aten.bmm(%d, %v)\n"
+                             "  return %d, %e\n}\n", fidc_fuse);
+    lacks(text, "attention");
+}
+
 static void a_chain_ends_at_other_shapes_and_readers(void **state) {
     (void)state;
     const char *text = AFTER("method forward(%x: f32[2, 8], %y: f32[8], %i: i64[2, 8]) {\n"
@@ -258,6 +285,8 @@ int main(void) {
         TEST(what_another_reads_stays),
         TEST(an_activation_ends_the_epilogue),
         TEST(a_scaled_addition_is_no_epilogue),
+        TEST(written_out_attention_becomes_the_operator),
+        TEST(attention_weights_that_are_read_stay),
         TEST(pointwise_operators_become_one),
         TEST(a_chain_ends_at_other_shapes_and_readers),
         TEST(products_with_constants_are_packed),

@@ -1,5 +1,6 @@
 /* Fusion for the cpu target, in walks over each graph.
  *
+ * 0. Attention that is written out becomes the operator: fuse_attention.c.
  * 1. In networks with depthwise convolutions, a batch norm behind a convolution of constant weight goes into weight and bias: what
  *    fuse_separable.c makes has no scale. Elsewhere it waits for 2b.
  * 2. Convolutions become fid::convolution, with a zero padding before them inside; max pools lose a second result that nobody reads.
@@ -410,6 +411,7 @@ static fid_status fuse_graph(fuser *f, fidc_graph *graph) {
     for (fidc_node *node = graph->first; node; node = node->next)
         for (uint32_t i = 0; i < node->graph_count; i++) FID_TRY(fuse_graph(f, node->graphs[i]));
     f->graph = graph;
+    FID_TRY(fidc_fuse_attention(graph));
     if (has_depthwise(graph)) {
         FID_TRY(walk(f, fold_norm));
         fidc_program_forget(f->program); /* scaled copies stand for the archive's weights: both would be in memory while packing */

@@ -40,7 +40,8 @@ bool fidc_linear_parts_of(const fidc_node *node, fidc_linear_parts *out);
 fidc_node *fidc_linear_create(fidc_packer *packer, fidc_node *before, fidc_node *like, const fidc_linear_parts *parts, fidc_value *add,
                               const fidc_arg *activation);
 
-/* The last steps of fidc_fuse, for one graph: passes/fuse_pointwise.c, passes/fuse_separable.c. */
+/* Steps of fidc_fuse, for one graph: passes/fuse_attention.c, passes/fuse_pointwise.c, passes/fuse_separable.c. */
+fid_status fidc_fuse_attention(fidc_graph *graph);
 fid_status fidc_fuse_pointwise(fidc_graph *graph);
 fid_status fidc_fuse_separable(fidc_graph *graph);
 
