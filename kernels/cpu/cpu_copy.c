@@ -40,16 +40,35 @@ typedef struct cast_work {
 
 static bool is_half(fid_dtype dtype) { return dtype == FID_FLOAT16 || dtype == FID_BFLOAT16; }
 
-/* Whole numbers and truth values to float32. */
+/* A float outside of an integer's range gives its lowest number, as x86 does. */
+static int64_t cut_64(float x) { return x >= -0x1p63f && x < 0x1p63f ? (int64_t)x : INT64_MIN; }
+static int32_t cut_32(float x) { return x >= -0x1p31f && x < 0x1p31f ? (int32_t)x : INT32_MIN; }
+
+#define CAST(from_type, to_type, expression)                                                                           \
+    for (size_t i = begin; i < end; i++) {                                                                             \
+        const from_type x = ((const from_type *)from)[i];                                                              \
+        ((to_type *)to)[i] = (to_type)(expression);                                                                    \
+    }                                                                                                                  \
+    break
+
+#define CAST_TO(from_type, to_64, to_32)                                                                               \
+    switch (w->to) {                                                                                                   \
+    case FID_FLOAT32: CAST(from_type, float, x);                                                                       \
+    case FID_INT64: CAST(from_type, int64_t, to_64);                                                                   \
+    case FID_INT32: CAST(from_type, int32_t, to_32);                                                                   \
+    default: CAST(from_type, uint8_t, x != 0); /* bool */                                                              \
+    }                                                                                                                  \
+    break
+
 static void cast_numbers(const cast_work *w, size_t begin, size_t end) {
-    float *y = (float *)(void *)w->y;
-    for (size_t i = begin; i < end; i++) {
-        switch (w->from) {
-        case FID_INT64: y[i] = (float)((const int64_t *)(const void *)w->x)[i]; break;
-        case FID_INT32: y[i] = (float)((const int32_t *)(const void *)w->x)[i]; break;
-        case FID_BOOL: y[i] = w->x[i] != 0; break;
-        default: y[i] = w->x[i]; break;
-        }
+    const void *from = w->x;
+    void *to = w->y;
+    switch (w->from) {
+    case FID_INT64: CAST_TO(int64_t, x, x);
+    case FID_INT32: CAST_TO(int32_t, x, x);
+    case FID_FLOAT32: CAST_TO(float, cut_64(x), cut_32(x));
+    case FID_BOOL: CAST_TO(uint8_t, x != 0, x != 0);
+    default: CAST_TO(uint8_t, x, x);
     }
 }
 
@@ -63,9 +82,14 @@ static void cast_part(void *context, size_t index) {
     else cast_numbers(w, begin, end);
 }
 
+static bool is_number(fid_dtype dtype) {
+    return dtype == FID_FLOAT32 || dtype == FID_INT64 || dtype == FID_INT32 || dtype == FID_BOOL;
+}
+
 static bool casts(fid_dtype from, fid_dtype to) {
-    if (to == FID_FLOAT32) return is_half(from) || from == FID_INT64 || from == FID_INT32 || from == FID_BOOL || from == FID_UINT8;
-    return from == FID_FLOAT32 && is_half(to);
+    if (is_half(from)) return to == FID_FLOAT32;
+    if (is_half(to)) return from == FID_FLOAT32;
+    return is_number(to) && (is_number(from) || from == FID_UINT8);
 }
 
 static fid_status prepare_to(fid_call *call) {

@@ -196,7 +196,7 @@ static fid_status run_pixel_unshuffle(fid_call *call) {
 }
 KERNEL(pixel_unshuffle, prepare_pixels, run_pixel_unshuffle)
 
-/* ---- index.Tensor(self, indices) with one tensor of whole numbers, and index_select ---- */
+/* ---- Look-ups: index.Tensor(self, indices) by neighbouring tensors of whole numbers, index_select, embedding ---- */
 
 static bool is_plain(const fid_tensor *t) {
     for (size_t i = 0; i < t->rank; i++)
@@ -204,56 +204,166 @@ static bool is_plain(const fid_tensor *t) {
     return true;
 }
 
+static bool is_index(const fid_tensor *t) { return is_plain(t) && (t->dtype == FID_INT64 || t->dtype == FID_INT32); }
+
 static int64_t index_at(const fid_tensor *index, size_t i) {
     return index->dtype == FID_INT64 ? ((const int64_t *)index->data)[i] : ((const int32_t *)index->data)[i];
 }
 
-static fid_status prepare_rows(const fid_call *call, const fid_tensor *index) {
-    bool takes = is_plain(fid_arg_tensor(call, 0)) && is_plain(fid_out_tensor(call, 0)) && is_plain(index) &&
-                 (index->dtype == FID_INT64 || index->dtype == FID_INT32);
-    return takes ? FID_OK : FID_NOT_SUPPORTED;
+/* Neighbouring dimensions [dim, dim + count) of self (outer, covered..., row), looked up at `places` places. */
+typedef struct lookup {
+    const fid_tensor *self, *indices[FID_MAX_RANK];
+    size_t dim, count;
+    bool negative; /* -1 is the last */
+    const int64_t *sizes; /* of the indices broadcast together */
+    size_t rank, places;
+} lookup;
+
+/* Where place `place` of the broadcast sizes lies in an index tensor. */
+static size_t offset_in(const lookup *l, const fid_tensor *index, size_t place) {
+    int64_t at = 0;
+    for (size_t d = l->rank; d-- > 0;) {
+        size_t coordinate = place % (size_t)l->sizes[d], back = l->rank - d;
+        place /= (size_t)l->sizes[d];
+        if (back <= index->rank && index->sizes[index->rank - back] != 1) at += (int64_t)coordinate * index->strides[index->rank - back];
+    }
+    return (size_t)at;
 }
 
-/* out (outer, indices, row) from self (outer, size, row) */
-static fid_status copy_rows(const fid_call *call, const fid_tensor *index, size_t dim, bool negative) {
-    const fid_tensor *self = fid_arg_tensor(call, 0), *out = fid_out_tensor(call, 0);
-    size_t outer = fidk_count(self, 0, dim), bytes = fidk_count(self, dim + 1, self->rank) * fid_dtype_size((fid_dtype)self->dtype);
-    size_t count = fid_tensor_numel(index);
-    const int64_t size = self->sizes[dim];
-    for (size_t i = 0; i < count; i++) {
-        int64_t row = index_at(index, i);
-        if (row < (negative ? -size : 0) || row >= size)
+static fid_status row_at(const fid_call *call, const lookup *l, size_t place, size_t *out_row) {
+    *out_row = 0;
+    for (size_t i = 0; i < l->count; i++) {
+        const fid_tensor *index = l->indices[i];
+        const int64_t size = l->self->sizes[l->dim + i];
+        int64_t at = index_at(index, fid_tensor_numel(index) == l->places ? place : offset_in(l, index, place));
+        if (at < (l->negative ? -size : 0) || at >= size)
             return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: index %lld is outside of dimension %zu of size %lld", call->name,
-                            (long long)row, dim, (long long)size);
-        if (row < 0) row += size;
-        for (size_t o = 0; o < outer; o++)
-            memcpy((uint8_t *)out->data + (o * count + i) * bytes, (const uint8_t *)self->data + (o * (size_t)size + (size_t)row) * bytes, bytes);
+                            (long long)at, l->dim + i, (long long)size);
+        *out_row = *out_row * (size_t)size + (size_t)(at < 0 ? at + size : at);
     }
+    return FID_OK;
+}
+
+static fid_status look_up(const fid_call *call, const lookup *l) {
+    const fid_tensor *self = l->self, *out = fid_out_tensor(call, 0);
+    size_t outer = fidk_count(self, 0, l->dim), rows = fidk_count(self, l->dim, l->dim + l->count), row;
+    size_t bytes = fidk_count(self, l->dim + l->count, self->rank) * fid_dtype_size((fid_dtype)self->dtype);
+    for (size_t i = 0; i < l->places; i++) {
+        FID_TRY(row_at(call, l, i, &row));
+        for (size_t o = 0; o < outer && bytes; o++)
+            memcpy((uint8_t *)out->data + (o * l->places + i) * bytes, (const uint8_t *)self->data + (o * rows + row) * bytes, bytes);
+    }
+    return FID_OK;
+}
+
+static fid_status lookup_of(const fid_call *call, fid_indexing *indexing, lookup *out) {
+    FID_TRY(fid_indexing_of(call, 1, NULL, indexing));
+    *out = (lookup){.self = fid_arg_tensor(call, 0), .dim = indexing->entries[0].dim, .count = indexing->count, .negative = true,
+                    .sizes = indexing->sizes, .rank = indexing->rank, .places = 1};
+    for (size_t i = 0; i < indexing->count; i++) out->indices[i] = indexing->entries[i].tensor;
+    for (size_t d = 0; d < indexing->rank; d++) out->places *= (size_t)indexing->sizes[d];
     return FID_OK;
 }
 
 static fid_status prepare_index(fid_call *call) {
     fid_indexing indexing;
-    FID_TRY(fid_indexing_of(call, 1, NULL, &indexing));
-    if (indexing.count != 1 || indexing.entries[0].mask) return FID_NOT_SUPPORTED;
-    return prepare_rows(call, indexing.entries[0].tensor);
+    lookup l;
+    FID_TRY(lookup_of(call, &indexing, &l));
+    bool takes = l.count > 0 && is_plain(l.self) && is_plain(fid_out_tensor(call, 0));
+    for (size_t i = 0; i < l.count; i++)
+        takes = takes && !indexing.entries[i].mask && is_index(l.indices[i]) && indexing.entries[i].dim == l.dim + i;
+    return takes ? FID_OK : FID_NOT_SUPPORTED;
 }
 
 static fid_status run_index(fid_call *call) {
     fid_indexing indexing;
-    FID_TRY(fid_indexing_of(call, 1, NULL, &indexing));
-    return copy_rows(call, indexing.entries[0].tensor, indexing.entries[0].dim, true);
+    lookup l;
+    FID_TRY(lookup_of(call, &indexing, &l));
+    return look_up(call, &l);
 }
 KERNEL(index_Tensor, prepare_index, run_index)
 
+/* By one tensor, in its own order. */
+static fid_status look_up_by(const fid_call *call, const fid_tensor *index, size_t dim) {
+    lookup l = {.self = fid_arg_tensor(call, 0), .indices = {index}, .dim = dim, .count = 1, .places = fid_tensor_numel(index)};
+    return look_up(call, &l);
+}
+
 static fid_status prepare_select(fid_call *call) {
-    if (fid_arg_tensor(call, 0)->rank == 0) return FID_NOT_SUPPORTED;
-    return prepare_rows(call, fid_arg_tensor(call, 2));
+    const fid_tensor *self = fid_arg_tensor(call, 0);
+    bool takes = self->rank > 0 && is_plain(self) && is_plain(fid_out_tensor(call, 0)) && is_index(fid_arg_tensor(call, 2));
+    return takes ? FID_OK : FID_NOT_SUPPORTED;
 }
 
 static fid_status run_select(fid_call *call) {
     size_t dim;
     FID_TRY(fid_wrap_dim(call, fid_arg_int(call, 1), fid_arg_tensor(call, 0)->rank, &dim));
-    return copy_rows(call, fid_arg_tensor(call, 2), dim, false);
+    return look_up_by(call, fid_arg_tensor(call, 2), dim);
 }
 KERNEL(index_select, prepare_select, run_select)
+
+static fid_status prepare_embedding(fid_call *call) {
+    bool takes = is_plain(fid_arg_tensor(call, 0)) && is_plain(fid_out_tensor(call, 0)) && is_index(fid_arg_tensor(call, 1));
+    return takes ? FID_OK : FID_NOT_SUPPORTED;
+}
+static fid_status run_embedding(fid_call *call) { return look_up_by(call, fid_arg_tensor(call, 1), 0); }
+KERNEL(embedding, prepare_embedding, run_embedding)
+
+/* ---- gather(self, dim, index): out[.., i, ..] = self[.., index[.., i, ..], ..] ---- */
+
+static fid_status prepare_gather(fid_call *call) {
+    const fid_tensor *self = fid_arg_tensor(call, 0);
+    bool takes = self->rank > 0 && self->rank == fid_arg_tensor(call, 2)->rank && is_plain(self) && is_plain(fid_out_tensor(call, 0)) &&
+                 is_index(fid_arg_tensor(call, 2));
+    return takes ? FID_OK : FID_NOT_SUPPORTED;
+}
+
+#define GATHER_RUN(type)                                                                                               \
+    for (size_t i = 0; i < inner; i++) {                                                                               \
+        int64_t from = index_at(index, at + i);                                                                        \
+        if (from < 0 || from >= size) return outside(call, from, dim, size);                                           \
+        ((type *)out->data)[at + i] = ((const type *)self->data)[base + from * self->strides[dim] + (int64_t)i];       \
+    }                                                                                                                  \
+    break
+
+static fid_status outside(const fid_call *call, int64_t index, size_t dim, int64_t size) {
+    return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: index %lld is outside of dimension %zu of size %lld", call->name,
+                    (long long)index, dim, (long long)size);
+}
+
+/* `inner` neighbouring places; `base`: their first element of self at index 0. */
+static fid_status gather_line(const fid_call *call, size_t dim, size_t at, int64_t base, size_t inner) {
+    const fid_tensor *self = fid_arg_tensor(call, 0), *index = fid_arg_tensor(call, 2), *out = fid_out_tensor(call, 0);
+    const int64_t size = self->sizes[dim];
+    switch (fid_dtype_size((fid_dtype)self->dtype)) {
+    case 1: GATHER_RUN(uint8_t);
+    case 2: GATHER_RUN(uint16_t);
+    case 4: GATHER_RUN(uint32_t);
+    default: GATHER_RUN(uint64_t);
+    }
+    return FID_OK;
+}
+
+static fid_status run_gather(fid_call *call) {
+    const fid_tensor *self = fid_arg_tensor(call, 0), *index = fid_arg_tensor(call, 2);
+    int64_t place[FID_MAX_RANK] = {0};
+    size_t dim, last = self->rank - 1u, count = fid_tensor_numel(index);
+    FID_TRY(fid_wrap_dim(call, fid_arg_int(call, 1), self->rank, &dim));
+    for (size_t at = 0; at < count;) {
+        int64_t base = 0;
+        size_t inner = (size_t)index->sizes[last];
+        for (size_t d = 0; d <= last; d++)
+            if (d != dim) base += place[d] * self->strides[d];
+        /* Along the last dimension the base stands still: element i reads at its own index. */
+        if (dim == last) {
+            for (size_t i = 0; i < inner; i++) FID_TRY(gather_line(call, dim, at + i, base, 1));
+        } else FID_TRY(gather_line(call, dim, at, base, inner));
+        at += inner;
+        for (size_t d = last; d-- > 0;) {
+            if (++place[d] < index->sizes[d]) break;
+            place[d] = 0;
+        }
+    }
+    return FID_OK;
+}
+KERNEL(gather, prepare_gather, run_gather)

@@ -62,16 +62,22 @@ static fidk_chain chain_of(const fid_call *call, const fid_step *steps, size_t c
     return chain;
 }
 
+/* Whole numbers and truth values among themselves need no way through floats. */
+static bool computes_in_wholes(const fid_call *call, const fid_step *steps, size_t count) {
+    return count == 1 && !is_real_float(fid_out_tensor(call, 0)->dtype) && fidk_whole_takes(call, &steps[0]);
+}
+
 static fid_status prepare_steps(const fid_call *call, const fid_step *steps, size_t count) {
     fidk_chain chain = chain_of(call, steps, count);
-    if (computes_in_float(&chain, fid_out_tensor(call, 0))) return FID_OK;
-    return count == 1 && fidk_whole_takes(call, &steps[0]) ? FID_OK : FID_NOT_SUPPORTED;
+    bool takes = computes_in_wholes(call, steps, count) || computes_in_float(&chain, fid_out_tensor(call, 0));
+    return takes || (count == 1 && fidk_whole_takes(call, &steps[0])) ? FID_OK : FID_NOT_SUPPORTED;
 }
 
 static fid_status run_steps(fid_call *call, const fid_step *steps, size_t count) {
     fidk_chain chain = chain_of(call, steps, count);
     const fid_tensor *out = fid_out_tensor(call, 0);
-    return computes_in_float(&chain, out) ? fidk_chain_run(call, &chain, out) : fidk_whole_run(call, &steps[0]);
+    bool floats = !computes_in_wholes(call, steps, count) && computes_in_float(&chain, out);
+    return floats ? fidk_chain_run(call, &chain, out) : fidk_whole_run(call, &steps[0]);
 }
 
 static size_t bytes_of_steps(const fid_call *call, const fid_step *steps, size_t count) {
@@ -94,6 +100,22 @@ static size_t bytes_of_steps(const fid_call *call, const fid_step *steps, size_t
     static size_t bytes_##id(const fid_call *call) { return bytes_of_steps(call, steps_##id, COUNT(steps_##id)); }     \
     const fid_kernel fid_cpu_##id = {.prepare = prepare_##id, .run = run_##id, .scratch_bytes = bytes_##id, .any_numbers = true};
 #include "ops/chain.def"
+
+/* ---- Bitwise operators on truth values, where they are logic ---- */
+
+#define TRUTHS(id, ...)                                                                                                \
+    static const fid_step steps_##id[] = {__VA_ARGS__};                                                                \
+    static fid_status prepare_##id(fid_call *call) {                                                                   \
+        bool truths = fid_out_tensor(call, 0)->dtype == FID_BOOL;                                                      \
+        return truths ? prepare_steps(call, steps_##id, COUNT(steps_##id)) : FID_NOT_SUPPORTED;                        \
+    }                                                                                                                  \
+    static fid_status run_##id(fid_call *call) { return run_steps(call, steps_##id, COUNT(steps_##id)); }              \
+    static size_t bytes_##id(const fid_call *call) { return bytes_of_steps(call, steps_##id, COUNT(steps_##id)); }     \
+    const fid_kernel fid_cpu_##id = {.prepare = prepare_##id, .run = run_##id, .scratch_bytes = bytes_##id, .any_numbers = true};
+TRUTHS(bitwise_and_Tensor, B(AND, A(0), A(1)))
+TRUTHS(bitwise_or_Tensor, B(OR, A(0), A(1)))
+TRUTHS(bitwise_xor_Tensor, B(XOR, A(0), A(1)))
+TRUTHS(bitwise_not, U(NOT, A(0)))
 
 /* ---- Operators whose steps depend on their arguments ---- */
 
