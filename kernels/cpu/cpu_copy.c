@@ -51,9 +51,9 @@ static int32_t cut_32(float x) { return x >= -0x1p31f && x < 0x1p31f ? (int32_t)
     }                                                                                                                  \
     break
 
-#define CAST_TO(from_type, to_64, to_32)                                                                               \
+#define CAST_TO(from_type, value, to_64, to_32)                                                                               \
     switch (w->to) {                                                                                                   \
-    case FID_FLOAT32: CAST(from_type, float, x);                                                                       \
+    case FID_FLOAT32: CAST(from_type, float, value);                                                                   \
     case FID_INT64: CAST(from_type, int64_t, to_64);                                                                   \
     case FID_INT32: CAST(from_type, int32_t, to_32);                                                                   \
     default: CAST(from_type, uint8_t, x != 0); /* bool */                                                              \
@@ -64,11 +64,11 @@ static void cast_numbers(const cast_work *w, size_t begin, size_t end) {
     const void *from = w->x;
     void *to = w->y;
     switch (w->from) {
-    case FID_INT64: CAST_TO(int64_t, x, x);
-    case FID_INT32: CAST_TO(int32_t, x, x);
-    case FID_FLOAT32: CAST_TO(float, cut_64(x), cut_32(x));
-    case FID_BOOL: CAST_TO(uint8_t, x != 0, x != 0);
-    default: CAST_TO(uint8_t, x, x);
+    case FID_INT64: CAST_TO(int64_t, x, x, x);
+    case FID_INT32: CAST_TO(int32_t, x, x, x);
+    case FID_FLOAT32: CAST_TO(float, x, cut_64(x), cut_32(x));
+    case FID_BOOL: CAST_TO(uint8_t, x != 0, x != 0, x != 0);
+    default: CAST_TO(uint8_t, x, x, x);
     }
 }
 
