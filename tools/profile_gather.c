@@ -58,7 +58,7 @@ static void name_row(profile_row *row, const char *event_name) {
 }
 
 static bool gather_event(gatherer *g, const fid_trace_event *event) {
-    if (event->chain < 0) return true; /* around instructions: load and run as a whole */
+    if (event->chain < 0 || strncmp(event->name, "Method::", 8) == 0 || strncmp(event->name, "Program::", 9) == 0) return true; /* around instructions */
     bool call = strcmp(event->name, "OPERATOR_CALL") == 0, delegate = strcmp(event->name, "DELEGATE_CALL") == 0;
     bool is_part = !call && !delegate && !event->kernel;
     profile_row *row = find_row(g, event, is_part);
