@@ -15,9 +15,10 @@ import time
 HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
+import layers
 import plot
 import report
-from rivals import DEFAULT_SYSTEMS, RIVALS, SYSTEMS, Absent, Workshop, call, compiling, roof_of
+from rivals import DEFAULT_SYSTEMS, RIVALS, SYSTEMS, Absent, Workshop, call, compiling, layer_of, roof_of
 
 MODELS = [
     "mobilenet_v2", "mobilenet_v3_small", "efficientnet_lite0", "resnet50", "vit_b_16", "minilm", "deeplabv3_mobilenet", "lstm",
@@ -157,6 +158,19 @@ def print_compiling(shop, name, rounds):
     )
 
 
+def measure_layers(options, shop):
+    """Single layers against the roof: the best of the rounds."""
+    folder, found = shop.work / "layers", {}
+    folder.mkdir(exist_ok=True)
+    call([shop.python("torch"), HERE / "layers.py", folder], 600)
+    for name, (promised, what) in layers.LAYERS.items():
+        inputs = sorted(folder.glob(f"{name}.in*.npy"))
+        found[name] = layer_of(shop, folder / f"{name}.pt2", 1, options.seconds, inputs, options.rounds) | {"promised": promised / 100, "what": what}
+        f = found[name]
+        print(f"{what:52} {f['ms']:8.3f} ms {f['gflops']:7.1f} GFLOP/s {f['gbytes']:6.1f} GB/s  {100 * f['reached']:.0f} % of the roof ({f['bound']}), wanted {promised} %", flush=True)
+    return found
+
+
 # ---- Regressions ---------------------------------------------------------------------------------------------------------------------
 
 RATIOS = HERE / "ratios.json"
@@ -208,6 +222,7 @@ def read_options():
     parser.add_argument("--seconds", type=float, default=1.0, help="of steady runs in one measurement")
     parser.add_argument("--conversion-seconds", type=float, default=600, help="that a rival may take to convert a model")
     parser.add_argument("--compiling", metavar="NAME", help="also time compiling this model, and upstream's lowering of it")
+    parser.add_argument("--layers", action="store_true", help="also hold single layers against the roof")
     parser.add_argument("--check", action="store_true", help="compare with the committed ratios; fails on a regression over 10 %%")
     parser.add_argument("--commit", action="store_true", help="write bench/ratios.json")
     parser.add_argument("--merge", action="store_true", help="keep what WORK/bench.json has of other models and threads")
@@ -240,9 +255,10 @@ def main():
     pythons = dict(text.split("=", 1) for text in options.python)
     shop = Workshop(options.work.resolve(), options.fidibus.resolve(), pythons, options.conversion_seconds)
     path = options.work / "bench.json"
-    old = json.loads(path.read_text())["entries"] if path.exists() and (options.merge or options.no_run) else []
-    entries = merge(old, [] if options.no_run else measure_all(options, shop))
-    path.write_text(json.dumps({"machine": report.machine(), "entries": entries}, indent=1))
+    old = json.loads(path.read_text()) if path.exists() and (options.merge or options.no_run) else {}
+    entries = merge(old.get("entries", []), [] if options.no_run else measure_all(options, shop))
+    single = measure_layers(options, shop) if options.layers or options.page and not options.no_run else old.get("layers", {})
+    path.write_text(json.dumps({"machine": report.machine(), "entries": entries, "layers": single}, indent=1))
     (options.work / "bench.svg").write_text(plot.draw(entries))
     print_means(entries)
     print_starts(entries)
@@ -253,7 +269,7 @@ def main():
     if options.commit:
         RATIOS.write_text(json.dumps(committed(entries), indent=1, sort_keys=True) + "\n")
     if options.page:
-        report.renew(entries, options.work)
+        report.renew(entries, single, options.work)
     sys.exit(1 if options.check and check(entries) else 0)
 
 

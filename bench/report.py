@@ -57,15 +57,23 @@ def start(entries):
 
 def roof(entries):
     """What our own time is made of, on one thread: the profile's sums."""
-    rows = []
-    for entry in (e for e in entries if e["threads"] == 1 and "profile" in e):
+    rows, part = [], [e for e in entries if e["threads"] == 1 and "profile" in e]
+    peak = max((e["profile"]["roof"]["flops_per_s"] for e in part), default=1)
+    for entry in part:
         p = entry["profile"]
         rate = p["flops"] / p["ms"] / 1e6
         lost = ", ".join(f"`{o['operator'].removesuffix('.out')}` {100 * o['lost']:.0f} % (reaches {100 * o['reached']:.0f} %)" for o in p["losses"] if o["lost"] > 0.015)
         rows.append([
-            entry["model"], f"{p['flops'] / 1e9:.2f}", f"{rate:.0f}", f"{100 * rate * 1e9 / p['roof']['flops_per_s']:.0f} %", f"{100 * p['least_ms'] / p['ms']:.0f} %", lost,
+            entry["model"], f"{p['flops'] / 1e9:.2f}", f"{rate:.0f}", f"{100 * rate * 1e9 / peak:.0f} %", f"{100 * p['least_ms'] / p['ms']:.0f} %", lost,
         ])  # fmt: skip
     return table(["model", "GFLOP", "GFLOP/s", "of peak", "of roof", "time lost under the roof"], rows)
+
+
+def layers(single):
+    rows = []
+    for f in single.values():
+        rows.append([f["what"], f"{f['ms']:.3f}", f"{f['gflops']:.0f}", f"{f['gbytes']:.1f}", f["bound"], f"{100 * f['reached']:.0f} %", f"{100 * f['promised']:.0f} %"])
+    return table(["layer, one thread", "ms", "GFLOP/s", "GB/s", "bound by", "of roof", "wanted"], rows)
 
 
 def means(entries):
@@ -95,7 +103,7 @@ def peak_lines(entries):
     return "\n".join(lines)
 
 
-def renew(entries, work):
+def renew(entries, single, work):
     """Replaces what stands between `<!-- NAME -->` and `<!-- /NAME -->`."""
     page = PAGE.read_text()
     dates = sorted(e["when"] for e in entries)
@@ -106,6 +114,7 @@ def renew(entries, work):
         "means": means(entries),
         "roof": roof(entries),
         "peak": peak_lines(entries),
+        "layers": layers(single),
         "start": start(entries),
     }
     for name, content in parts.items():

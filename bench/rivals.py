@@ -186,6 +186,26 @@ def roof_of(shop, path, threads, seconds, inputs):
     }
 
 
+def layer_of(shop, archive, threads, seconds, inputs, rounds):
+    """A program that is one layer: its slowest instruction's time, arithmetic, traffic, and the share of the roof that it reaches. Layer and
+    roof are measured in turn; the best of each counts, so that a noisy round makes neither look better."""
+    path = archive.with_suffix(".fidibus.pte")
+    call([shop.fidibus, "compile", archive, "-o", path], 300)
+    words = [w for i in inputs for w in ("--input", i)]
+    rows, roofs = [], []
+    for _ in range(rounds):
+        raw = json.loads(call([shop.fidibus, "profile", path, "--threads", threads, "--seconds", seconds, "--json", *words], 600, timing=True))
+        rows.append(max(raw["calls"], key=lambda c: c["ms"]))
+        roofs.append(raw["roof"])
+    row, roof = min(rows, key=lambda r: r["ms"]), {key: max(r[key] for r in roofs) for key in ("flops_per_s", "near_bytes_per_s", "far_bytes_per_s")}
+    s, arithmetic = row["ms"] / 1e3, row["flops"] / roof["flops_per_s"]
+    memory = row["far_bytes"] / roof["far_bytes_per_s"] + (row["bytes"] - row["far_bytes"]) / roof["near_bytes_per_s"]
+    return {
+        "operator": row["operator"], "ms": row["ms"], "gflops": row["flops"] / s / 1e9, "gbytes": row["bytes"] / s / 1e9,
+        "bound": "arithmetic" if arithmetic > memory else "memory", "reached": max(arithmetic, memory) / s,
+    }  # fmt: skip
+
+
 class System:
     """make(shop, archive, inputs) gives the file, time(shop, file, threads, seconds, inputs, least) the figures. Slow systems are
     measured in one round only and on one thread; those that are not `counted` take no part in "the fastest rival"."""

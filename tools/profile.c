@@ -116,10 +116,11 @@ static size_t core_cache_bytes(void) {
     return bytes > 0 ? (size_t)bytes : 512 * 1024;
 }
 
-static fid_status measure_roof(profiler *pr) {
+static fid_status measure_roof(profiler *pr, size_t planned) {
     const fid_environment *env = &pr->session.environment;
-    /* As much as the program has of constants, so that they come from the same place: a cache of all cores, or memory. */
+    /* As much as the program touches, so that it comes from the same place: a cache of all cores, or memory. */
     size_t least = 4 * pr->profile.near_bytes * (size_t)pr->profile.threads, size = (size_t)program_view_constants(&pr->view);
+    if (size < planned) size = planned;
     if (size > 256 * 1024 * 1024) size = 256 * 1024 * 1024;
     if (size < least) size = least;
     void *memory = fid_allocate(env->allocator, size);
@@ -148,7 +149,7 @@ static fid_status explain(profiler *pr, const char *program) {
     pr->profile.method = method_of(pr);
     if (!program_view_plan(&pr->view, pr->profile.method, &plan)) return fid_fail(sink, FID_NOT_FOUND, "%s has no method \"%s\"", program, pr->profile.method);
     profile_explain(&pr->profile, &pr->view, plan);
-    return option_flag(pr->arguments, "--no-roof") ? FID_OK : measure_roof(pr);
+    return option_flag(pr->arguments, "--no-roof") ? FID_OK : measure_roof(pr, (size_t)program_view_planned(plan));
 }
 
 static fid_status make_profile(profiler *pr) {

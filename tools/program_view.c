@@ -57,6 +57,13 @@ uint64_t program_view_constants(const program_view *view) {
     return fid_pte_segment(&view->pte, fid_fb_get_u32(constants, FID_PTE_SubsegmentOffsets_segment_index, 0)).size;
 }
 
+uint64_t program_view_planned(fid_fb_ref plan) {
+    fid_fb_vector sizes = fid_fb_get_vector(plan, FID_PTE_ExecutionPlan_non_const_buffer_sizes);
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < sizes.count; i++) total += fid_fb_u64_at(sizes, i);
+    return total;
+}
+
 fid_span program_view_named(const program_view *view, const char *key) {
     fid_fb_vector named = fid_fb_get_vector(view->pte.root, FID_PTE_Program_named_data);
     for (uint32_t i = 0; i < named.count; i++) {

@@ -20,6 +20,8 @@ void program_view_close(program_view *view);
 bool program_view_plan(const program_view *view, const char *method, fid_fb_ref *out_plan);
 /* Bytes of all constants in the program. */
 uint64_t program_view_constants(const program_view *view);
+/* Bytes of a method's planned memory. */
+uint64_t program_view_planned(fid_fb_ref plan);
 /* Named data in place; an empty span if the program has none of that name. */
 fid_span program_view_named(const program_view *view, const char *key);
 
