@@ -204,10 +204,19 @@ def check(entries):
     return worse
 
 
+SLOW = [s.name for s in SYSTEMS if s.slow]
+
+
 def merge(old, new):
-    """Entries of an earlier run, where this one has none of the same model and number of threads."""
-    seen = {(e["model"], e["threads"]) for e in new}
-    return new + [e for e in old if (e["model"], e["threads"]) not in seen]
+    """Entries of an earlier run where this one has none of the same model and threads, and its figures of slow systems that this one left out."""
+    known = {(e["model"], e["threads"]): e for e in old}
+    for entry in new:
+        before = known.pop((entry["model"], entry["threads"]), None)
+        for name in SLOW:
+            if before and name in before["systems"] and name not in entry["systems"] and name not in entry["absent"]:
+                entry["systems"][name] = before["systems"][name]
+    order = {name: i for i, name in enumerate(MODELS)}
+    return sorted(new + list(known.values()), key=lambda e: (order.get(e["model"], 99), e["threads"]))
 
 
 def read_options():
