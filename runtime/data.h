@@ -44,13 +44,14 @@ const char *fid_data_other_form(const fid_data *data, const char *key);
 
 /* Planned memory number `index` (from 1: number 0 is each method's own). */
 struct fid_shared_state {
-    /* The memory, zeroed when first asked for. Every method must ask for the same size. */
-    fid_status (*get)(fid_shared_state *state, const fid_sink *sink, uint32_t index, size_t size, uint8_t **out_memory);
+    /* The memory, zeroed when first asked for. Every method must be of one program and ask for the same size. */
+    fid_status (*get)(fid_shared_state *state, const fid_program *program, uint32_t index, size_t size, uint8_t **out_memory);
     /* FID_OK for the first method that has a buffer at this place: it brings the initial content. FID_ALREADY_LOADED for others. */
     fid_status (*claim)(fid_shared_state *state, const fid_sink *sink, const void *place);
     void (*destroy)(fid_shared_state *state);
     uint32_t references; /* atomic */
     uint32_t taken;      /* atomic: a thread is in one of the methods */
+    const fid_program *program; /* whose methods they are; NULL: none yet. Only compared */
     fid_allocator allocator;
     struct fid_shared_memory *memories;
     struct fid_claim *claims;

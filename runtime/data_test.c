@@ -2,6 +2,7 @@
 #include "runtime/testing.h"
 
 #include "format/ptd_write.h"
+#include "runtime/data.h"
 
 static fid_message message;
 
@@ -156,6 +157,30 @@ static void test_what_is_missing_or_differs_is_named(void **state) {
     free(half_bytes.data);
 }
 
+static void test_bad_files(void **state) {
+    (void)state;
+    static const struct { const char *name, *says; } all[] = {
+        {"bad_root_far", "tables are damaged"},
+        {"bad_root_inside_header", "tables are damaged"},
+        {"bad_tables_overflow", "cut short"},
+        {"bad_segments_overflow", "cut short"},
+        {"bad_cut_in_tables", "cut short"},
+        {"bad_cut_in_segments", "cut short"},
+        {"bad_keys_twice", "the key \"scale\" is there twice"},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        char path[400];
+        fid_environment env = environment();
+        fid_data *data;
+        snprintf(path, sizeof path, "%s/tests/corpus/ptd_fuzz/%s.ptd", FID_SOURCE_DIR, all[i].name);
+        message.text[0] = 0;
+        assert_int_equal(fid_data_open_file(&env, path, &data), FID_INVALID_EXTERNAL_DATA);
+        assert_says(message, all[i].says);
+        assert_says(message, all[i].name);
+        assert_null(data);
+    }
+}
+
 /* Each allocation fails in turn, of the data file and of the method: a sentence, and nothing is left. */
 static void test_short_memory(void **state) {
     (void)state;
@@ -217,6 +242,29 @@ static void test_methods_share_buffers(void **state) {
     expect_total(show, 11, 22);
     fid_method_unload(show);
     fid_method_unload(alone);
+}
+
+/* Another thread is in a method that shares: an error, not a race. */
+static void test_sharing_methods_belong_to_one_thread_at_a_time(void **state) {
+    (void)state;
+    fid_program *program = open_golden("shared"), *other = open_golden("shared");
+    fid_environment env = environment();
+    fid_shared_state *shared;
+    fid_method *add, *show;
+    assert_int_equal(fid_shared_state_create(&env, &shared), FID_OK);
+    assert_int_equal(load(program, "add", NULL, 0, shared, &add), FID_OK);
+    assert_int_equal(fid_method_set_input_tensor(add, 0, FID_FLOAT32, two, 1, step), FID_OK);
+    __atomic_store_n(&shared->taken, 1, __ATOMIC_RELEASE); /* as the other thread's run would */
+    assert_int_equal(fid_method_run(add), FID_INVALID_STATE);
+    assert_says(message, "a method that shares buffers with add is in use by another thread");
+    __atomic_store_n(&shared->taken, 0, __ATOMIC_RELEASE);
+    assert_int_equal(fid_method_run(add), FID_OK);
+    assert_int_equal(load(other, "show", NULL, 0, shared, &show), FID_INVALID_ARGUMENT);
+    assert_says(message, "another program's methods");
+    fid_method_unload(add);
+    fid_shared_state_release(shared);
+    fid_program_close(program);
+    fid_program_close(other);
 }
 
 static void test_programs_without_shared_buffers(void **state) {
@@ -321,8 +369,10 @@ int main(void) {
         cmocka_unit_test(test_programs_share_a_file_without_copies),
         cmocka_unit_test(test_a_later_file_replaces_a_weight),
         cmocka_unit_test(test_what_is_missing_or_differs_is_named),
+        cmocka_unit_test(test_bad_files),
         cmocka_unit_test(test_short_memory),
         cmocka_unit_test(test_methods_share_buffers),
+        cmocka_unit_test(test_sharing_methods_belong_to_one_thread_at_a_time),
         cmocka_unit_test(test_programs_without_shared_buffers),
         cmocka_unit_test(test_state_is_saved_and_restored),
         cmocka_unit_test(test_state_without_names),

@@ -1,10 +1,12 @@
 /* libFuzzer's door to the loader and the executor: opens a program from memory, loads and runs every method twice. The first byte of
- * an input chooses how (its bit 0: reference kernels only; bit 1: through a source instead of in place); the rest is the file.
+ * an input chooses how (its bit 0: reference kernels only; bit 1: through a source instead of in place; bit 2: with a data file and
+ * with buffers that methods share, and state goes out and in again); the rest is the file.
  * Memory is limited, so that a file cannot make the fuzzer swap, and a run that lasts is cancelled, as a damaged jump may loop for ever. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "format/ptd_write.h"
 #include "include/fidibus.h"
 #include "tests/fuzz_memory.h"
 
@@ -64,7 +66,51 @@ static void read_outputs(const fid_method *method) {
     }
 }
 
-static void run_method(fid_program *program, const char *name, const fid_method_options *options) {
+/* ---- Data and state ---- */
+
+typedef struct growing {
+    _Alignas(64) uint8_t bytes[1 << 16];
+    size_t size;
+} growing;
+
+static fid_status append(void *self, const void *data, size_t size) {
+    growing *g = self;
+    if (size > sizeof g->bytes - g->size) return FID_OUT_OF_RESOURCES;
+    if (size) memcpy(g->bytes + g->size, data, size);
+    g->size += size;
+    return FID_OK;
+}
+
+/* What tests/golden/outside.pte wants: two vectors of three floats and a table of int64. */
+static fid_data *open_weights(const fid_environment *environment) {
+    static growing file;
+    static const int32_t three[] = {3}, two_by_three[] = {2, 3};
+    static const uint8_t order[] = {0, 1}, zeros[48];
+    const fid_named_data entries[] = {
+        {.key = "scale", .bytes = {zeros, 12}, .is_tensor = true, .dtype = FID_FLOAT32, .rank = 1, .sizes = three, .dim_order = order},
+        {.key = "shift", .bytes = {zeros, 12}, .is_tensor = true, .dtype = FID_FLOAT32, .rank = 1, .sizes = three, .dim_order = order},
+        {.key = "table", .bytes = {zeros, 48}, .is_tensor = true, .dtype = FID_INT64, .rank = 2, .sizes = two_by_three, .dim_order = order},
+    };
+    const fid_pte_sink destination = {append, &file};
+    fid_data *data = NULL;
+    file.size = 0;
+    if (fid_ptd_write(environment->allocator, NULL, entries, 3, &destination, NULL) != FID_OK) return NULL;
+    return fid_data_open_memory(environment, file.bytes, file.size, "weights", &data) == FID_OK ? data : NULL;
+}
+
+/* What was saved fits. */
+static void save_and_restore(const fid_environment *environment, fid_method *method) {
+    static growing file;
+    fid_data *saved;
+    file.size = 0;
+    if (fid_method_state_save(method, append, &file) != FID_OK) return;
+    if (fid_data_open_memory(environment, file.bytes, file.size, "state", &saved) != FID_OK) return;
+    fid_status status = fid_method_state_restore(method, saved);
+    if (status != FID_OK && status != FID_OUT_OF_MEMORY) __builtin_trap();
+    fid_data_close(saved);
+}
+
+static void run_method(const fid_environment *environment, fid_program *program, const char *name, const fid_method_options *options) {
     fid_method *method;
     if (fid_method_load(program, name, options, &method) != FID_OK) return;
     watch_method(method);
@@ -73,6 +119,7 @@ static void run_method(fid_program *program, const char *name, const fid_method_
         for (size_t i = 0; i < fid_method_input_count(method) && ready; i++) ready = set_input(method, i);
         ready = ready && fid_method_run(method) == FID_OK;
         if (ready) read_outputs(method);
+        if (options->data_count) save_and_restore(environment, method);
     }
     watch_method(NULL);
     fid_method_unload(method);
@@ -96,12 +143,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fid_source source = {read_bytes, &file, file.size};
     fid_method_options options = {.struct_size = sizeof options, .no_cpu_kernels = data[0] & 1};
     fid_program *program;
+    fid_data *weights = data[0] & 4 ? open_weights(&environment) : NULL;
+    fid_shared_state *shared = NULL;
+    if (weights && fid_shared_state_create(&environment, &shared) == FID_OK) {
+        options.data = &weights;
+        options.data_count = 1;
+        options.shared_state = shared;
+    }
     fid_status status = data[0] & 2 ? fid_program_open_source(&environment, &source, &program)
                                     : fid_program_open_memory(&environment, file.data, file.size, &program);
     for (size_t i = 0; status == FID_OK && i < fid_program_method_count(program) && i < 4; i++) {
-        run_method(program, fid_program_method_name(program, i), &options);
+        run_method(&environment, program, fid_program_method_name(program, i), &options);
     }
     if (status == FID_OK) fid_program_close(program);
+    fid_shared_state_release(shared);
+    fid_data_close(weights);
     free(copy);
     if (fuzz_bytes_in_use) __builtin_trap(); /* something was not given back */
     return 0;

@@ -43,7 +43,12 @@ static fid_status add_memory(fid_shared_state *state, const fid_sink *sink, uint
     return FID_OK;
 }
 
-static fid_status get(fid_shared_state *state, const fid_sink *sink, uint32_t index, size_t size, uint8_t **out_memory) {
+static fid_status get(fid_shared_state *state, const fid_program *program, uint32_t index, size_t size, uint8_t **out_memory) {
+    const fid_sink *sink = &program->environment.sink;
+    if (state->program && state->program != program) {
+        return fid_fail(sink, FID_INVALID_ARGUMENT, "the shared buffers are those of another program's methods");
+    }
+    state->program = program;
     for (struct fid_shared_memory *memory = state->memories; memory; memory = memory->next) {
         if (memory->index != index) continue;
         if (memory->size != size) {

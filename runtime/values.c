@@ -341,7 +341,7 @@ fid_status fid_method_place_memory(fid_method *method, void *memory, size_t memo
     for (uint32_t i = 0; i < method->buffer_count; i++) {
         fid_planned_buffer *buffer = &method->buffers[i];
         if (fid_method_is_shared(method, i)) {
-            FID_TRY(method->shared->get(method->shared, &method->sink, i, buffer->declared, &buffer->data));
+            FID_TRY(method->shared->get(method->shared, method->program, i, buffer->declared, &buffer->data));
             continue;
         }
         buffer->data = block;

@@ -1,7 +1,7 @@
 """Compares fidibus with eager PyTorch and with upstream's runtime: `./run parity [--all] [--only NAME...] [--zoo DIR]`.
 
 For each model: our cpu program against eager, our portable program in our runtime and in upstream's, upstream's portable program in
-our runtime. For each layer: our cpu program against eager. With --zoo, a folder of exported models (entry.json, NAME.pt2, case*/), each
+our runtime. For each layer: our cpu program against eager. Weights in data files and state: data.py. With --zoo, a folder of exported models (entry.json, NAME.pt2, case*/), each
 against the outputs recorded there. Then the operator exam (opinfo.py): with --all every sample of PyTorch's operator database, otherwise
 as many as two minutes allow, of operators that the commit chooses. Ends with a line "N passed, N failed".
 """
@@ -419,7 +419,7 @@ def arguments():
     parser = argparse.ArgumentParser(prog="./run parity", description=__doc__.splitlines()[0])
     parser.add_argument("--fidibus", required=True, type=pathlib.Path, help=argparse.SUPPRESS)
     parser.add_argument("--work", required=True, type=pathlib.Path, help=argparse.SUPPRESS)
-    parser.add_argument("--only", nargs="*", default=[], help="names of models, layers or zoo entries; operators: the operator exam")
+    parser.add_argument("--only", nargs="*", default=[], help="names of models, layers or zoo entries; operators: the operator exam; data: data.py")
     parser.add_argument("--zoo", type=pathlib.Path, help="folder of an exported model zoo, instead of the models and layers here")
     parser.add_argument("--families", action="store_true", help="the model families of families.py, instead of the models and layers here")
     parser.add_argument("--target", default="cpu", help="the target that the zoo is compiled for")
@@ -449,6 +449,10 @@ def main():
             check_layer(score, fidibus, name)
         for name in filter(wanted, models.MODELS):
             check_model(score, fidibus, name, not options.no_upstream)
+        if wanted("data"):
+            import data
+
+            data.check(score, fidibus, not options.no_upstream, sys.modules[__name__])
         if wanted("operators"):
             check_operators(score, fidibus, options)
     for name in score.failed:
