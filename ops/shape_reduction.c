@@ -163,9 +163,14 @@ SHAPE(truth_dims) return reduce(call, 1 | FID_LITERAL_DIMS, 2, truth_dtype(call)
 SHAPE(count_dims) return reduce(call, 1, FID_NO_ARG, FID_INT64, outs);
 }
 
+/* Norms and variances of complex numbers are real. */
+static fid_dtype norm_dtype(fid_dtype dtype) {
+    return dtype == FID_COMPLEX64 ? FID_FLOAT32 : dtype == FID_COMPLEX128 ? FID_FLOAT64 : dtype;
+}
+
 static fid_status variance(const fid_call *call, uint32_t dims, uint32_t keepdim, fid_meta *outs, size_t out_count) {
-    FID_TRY(need_real(call, self_dtype(call)));
-    for (size_t i = 0; i < out_count; i++) FID_TRY(reduce(call, dims, keepdim, self_dtype(call), &outs[i]));
+    FID_TRY(need_float(call, self_dtype(call)));
+    for (size_t i = 0; i < out_count; i++) FID_TRY(reduce(call, dims, keepdim, i ? self_dtype(call) : norm_dtype(self_dtype(call)), &outs[i]));
     return FID_OK;
 }
 SHAPE(variance_all) return variance(call, FID_NO_ARG, FID_NO_ARG, outs, out_count);
@@ -176,10 +181,6 @@ SHAPE(variance_dims) return variance(call, 1, 3, outs, out_count);
 SHAPE(logsumexp) return reduce(call, 1, 2, fid_dtype_to_float(self_dtype(call)), outs);
 }
 
-/* The norm of complex numbers is real. */
-static fid_dtype norm_dtype(fid_dtype dtype) {
-    return dtype == FID_COMPLEX64 ? FID_FLOAT32 : dtype == FID_COMPLEX128 ? FID_FLOAT64 : dtype;
-}
 
 SHAPE(vector_norm)
     FID_TRY(need_float(call, self_dtype(call)));

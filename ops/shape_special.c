@@ -5,6 +5,8 @@
 
 static fid_dtype self_dtype(const fid_call *call) { return (fid_dtype)fid_arg_tensor(call, 0)->dtype; }
 
+static fid_dtype real_of(fid_dtype dtype) { return dtype == FID_COMPLEX64 ? FID_FLOAT32 : dtype == FID_COMPLEX128 ? FID_FLOAT64 : dtype; }
+
 /* (int n, Tensor self) */
 fid_status fid_shape_polygamma(const fid_call *call, fid_meta *outs, size_t out_count) {
     (void)out_count;
@@ -15,10 +17,7 @@ fid_status fid_shape_polygamma(const fid_call *call, fid_meta *outs, size_t out_
 
 fid_status fid_shape_float_power(const fid_call *call, fid_meta *outs, size_t out_count) {
     FID_TRY(fid_shape_binary_float(call, outs, out_count));
-    if (fid_dtype_is_complex((fid_dtype)outs->dtype)) {
-        return fid_fail(call->sink, FID_NOT_SUPPORTED, "%s: complex numbers are not supported", call->name);
-    }
-    outs->dtype = FID_FLOAT64;
+    outs->dtype = fid_dtype_is_complex((fid_dtype)outs->dtype) ? FID_COMPLEX128 : FID_FLOAT64;
     return FID_OK;
 }
 
@@ -76,7 +75,7 @@ fid_status fid_shape_trace(const fid_call *call, fid_meta *outs, size_t out_coun
 
 fid_status fid_shape_dist(const fid_call *call, fid_meta *outs, size_t out_count) {
     FID_TRY(fid_shape_binary_float(call, outs, out_count));
-    fid_meta_set(outs, (fid_dtype)outs->dtype, NULL, 0);
+    fid_meta_set(outs, real_of((fid_dtype)outs->dtype), NULL, 0);
     return FID_OK;
 }
 
@@ -85,7 +84,7 @@ fid_status fid_shape_renorm(const fid_call *call, fid_meta *outs, size_t out_cou
     size_t dim;
     (void)out_count;
     FID_TRY(fid_wrap_dim(call, fid_arg_int(call, 2), self->rank, &dim));
-    if (self->rank < 2 || !fid_dtype_is_float(self_dtype(call))) {
+    if (self->rank < 2 || !(fid_dtype_is_float(self_dtype(call)) || fid_dtype_is_complex(self_dtype(call)))) {
         return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: a float tensor of at least two dimensions is expected", call->name);
     }
     *outs = fid_meta_of(self);
@@ -126,7 +125,7 @@ static fid_status element_loss(const fid_call *call, uint32_t tensors, uint32_t 
         return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: reduction %lld, expected 0 (none), 1 (mean) or 2 (sum)", call->name,
                         (long long)how);
     }
-    fid_meta_set(&meta, fid_result_type(call, 0, tensors), meta.sizes, how == 0 ? meta.rank : 0);
+    fid_meta_set(&meta, real_of(fid_result_type(call, 0, tensors)), meta.sizes, how == 0 ? meta.rank : 0);
     *out = meta;
     return FID_OK;
 }
@@ -273,7 +272,7 @@ fid_status fid_shape_linalg_vecdot(const fid_call *call, fid_meta *outs, size_t 
     (void)out_count;
     FID_TRY(fid_meta_broadcast(call, &both, fid_arg_tensor(call, 1)));
     FID_TRY(fid_wrap_dim(call, fid_arg_int(call, 2), both.rank, &dim));
-    if (!both.rank || !fid_dtype_is_float(self_dtype(call))) {
+    if (!both.rank || !(fid_dtype_is_float(self_dtype(call)) || fid_dtype_is_complex(self_dtype(call)))) {
         return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: float vectors are expected", call->name);
     }
     memmove(both.sizes + dim, both.sizes + dim + 1, (both.rank - dim - 1) * sizeof both.sizes[0]);
@@ -287,7 +286,7 @@ fid_status fid_shape_linalg_vander(const fid_call *call, fid_meta *outs, size_t 
     fid_dtype dtype = self_dtype(call);
     int64_t sizes[FID_MAX_RANK];
     (void)out_count;
-    bool fits = (x->rank >= 1 || !fid_arg_is_none(call, 1)) && x->rank < FID_MAX_RANK && dtype != FID_BOOL && !fid_dtype_is_complex(dtype);
+    bool fits = (x->rank >= 1 || !fid_arg_is_none(call, 1)) && x->rank < FID_MAX_RANK && dtype != FID_BOOL;
     int64_t count = !fits ? 0 : fid_arg_is_none(call, 1) ? x->sizes[x->rank - 1] : fid_arg_int(call, 1);
     if (!fits || (!fid_arg_is_none(call, 1) && count < 2)) {
         return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: vectors of numbers and at least two powers are expected", call->name);
@@ -296,6 +295,6 @@ fid_status fid_shape_linalg_vander(const fid_call *call, fid_meta *outs, size_t 
     size_t lead = x->rank ? x->rank : 1; /* a number is a vector of one */
     if (!x->rank) sizes[0] = 1;
     sizes[lead] = count;
-    fid_meta_set(outs, fid_dtype_is_float(dtype) ? dtype : FID_INT64, sizes, lead + 1);
+    fid_meta_set(outs, fid_dtype_is_float(dtype) || fid_dtype_is_complex(dtype) ? dtype : FID_INT64, sizes, lead + 1);
     return FID_OK;
 }

@@ -376,6 +376,8 @@ fidc_value *fidc_value_scalar(fidc_graph *graph, fid_dtype dtype, double number)
     case FID_BOOL: data[0] = number != 0; break;
     case FID_FLOAT16: { uint16_t v = fid_f16_from_double(number); memcpy(data, &v, sizeof v); break; }
     case FID_BFLOAT16: { uint16_t v = fid_bf16_from_float((float)number); memcpy(data, &v, sizeof v); break; }
+    case FID_COMPLEX64: { fid_complex64 v = {(float)number, 0}; memcpy(data, &v, sizeof v); break; }
+    case FID_COMPLEX128: { fid_complex128 v = {number, 0}; memcpy(data, &v, sizeof v); break; }
     default:
         fid_fail(graph->program->sink, FID_INVALID_TYPE, "no scalar constant of dtype %s", fid_dtype_name(dtype));
         return NULL;

@@ -57,15 +57,16 @@ static void gather_rules(fidc_rules *rules, fidc_target target) {
     fidc_rules_add_linalg(rules);
     fidc_rules_add_norms(rules);
     fidc_rules_add_fft(rules);
+    fidc_rules_add_stft(rules);
     fidc_rules_add_loss(rules);
     if (target == FIDC_TARGET_PORTABLE) fidc_rules_add_portable(rules); /* last: they take the place of general ones */
 }
 
-fid_status fidc_decompose(fidc_program *program, fidc_target target) {
+static fid_status apply(fidc_program *program, fidc_target target, void (*gather)(fidc_rules *rules, fidc_target target)) {
     fidc_rules *rules = fid_allocate(program->allocator, sizeof *rules);
     if (!rules) return fid_fail(program->sink, FID_OUT_OF_MEMORY, "no memory for a table of rules");
     memset(rules, 0, sizeof *rules);
-    gather_rules(rules, target);
+    gather(rules, target);
     fid_status status = FID_OK;
     for (uint32_t i = 0; i < program->method_count && status == FID_OK; i++) {
         status = fidc_rules_apply(rules, program->methods[i], target);
@@ -73,4 +74,18 @@ fid_status fidc_decompose(fidc_program *program, fidc_target target) {
     }
     fid_free(program->allocator, rules, sizeof *rules);
     return status;
+}
+
+static void gather_complex(fidc_rules *rules, fidc_target target) {
+    (void)target;
+    fidc_rules_add_complex(rules);
+    fidc_rules_add_complex_product(rules);
+}
+
+/* Complex operands are taken apart when only operators with kernels are left; what that makes is decomposed in turn. */
+fid_status fidc_decompose(fidc_program *program, fidc_target target) {
+    FID_TRY(apply(program, target, gather_rules));
+    if (!fidc_has_complex(program)) return FID_OK;
+    FID_TRY(apply(program, target, gather_complex));
+    return apply(program, target, gather_rules);
 }

@@ -96,8 +96,9 @@ static fid_status linalg_norm(fidc_rewriter *rw) {
 
 /* "fro": the 2-norm of all elements of those dimensions. */
 static fid_status frobenius(fidc_rewriter *rw, fidc_arg dims, uint32_t keepdim) {
-    return fidc_rw_become(rw, RW(rw, linalg_vector_norm, fidc_rw_arg(rw, 0), fidc_d(2), dims, fidc_rw_arg(rw, keepdim),
-                                 fidc_t((fid_dtype)fidc_rw_out(rw)->dtype)));
+    bool complex = fid_dtype_is_complex((fid_dtype)fidc_rw_value(rw, 0)->dtype); /* a dtype would drop the imaginary part */
+    fidc_arg dtype = complex ? fidc_none() : fidc_t((fid_dtype)fidc_rw_out(rw)->dtype);
+    return fidc_rw_become(rw, RW(rw, linalg_vector_norm, fidc_rw_arg(rw, 0), fidc_d(2), dims, fidc_rw_arg(rw, keepdim), dtype));
 }
 
 static fid_status frobenius_norm(fidc_rewriter *rw) { return frobenius(rw, fidc_rw_arg(rw, 1), 2); }

@@ -329,7 +329,7 @@ static fid_status linear(fidc_rewriter *rw) {
 static fidc_value *scaled(fidc_rewriter *rw, fidc_value *x, uint32_t factor_arg) {
     fidc_arg factor = fidc_rw_arg(rw, factor_arg);
     if (!x || fidc_rw_double(rw, factor_arg, 1) == 1) return x;
-    if (factor.kind == FIDC_ARG_DOUBLE && !fid_dtype_is_float((fid_dtype)x->dtype)) factor = fidc_i((int64_t)factor.as.number); /* as PyTorch cuts it */
+    if (factor.kind == FIDC_ARG_DOUBLE && !fid_dtype_is_float((fid_dtype)x->dtype) && !fid_dtype_is_complex((fid_dtype)x->dtype)) factor = fidc_i((int64_t)factor.as.number); /* as PyTorch cuts it */
     return RW(rw, mul_Scalar, fidc_v(x), factor);
 }
 
@@ -419,5 +419,20 @@ static const fidc_rule_row portable[] = {
     {FID_OPID_addr, addr},
 };
 
+/* Complex: the product alone is taken apart (decompose_complex.c). */
+static bool is_complex(const fidc_rewriter *rw) { return fid_dtype_is_complex((fid_dtype)fidc_rw_out(rw)->dtype); }
+static fid_status complex_addmm(fidc_rewriter *rw) {
+    return is_complex(rw) ? added_product(rw, RW(rw, mm, fidc_rw_arg(rw, 1), fidc_rw_arg(rw, 2))) : fidc_rw_keep(rw);
+}
+static fid_status complex_baddbmm(fidc_rewriter *rw) { return is_complex(rw) ? baddbmm(rw) : fidc_rw_keep(rw); }
+static fid_status complex_addr(fidc_rewriter *rw) { return is_complex(rw) ? addr(rw) : fidc_rw_keep(rw); }
+
+static const fidc_rule_row complex_rows[] = {
+    {FID_OPID_addmm, complex_addmm},
+    {FID_OPID_baddbmm, complex_baddbmm},
+    {FID_OPID_addr, complex_addr},
+};
+
+void fidc_rules_add_complex_product(fidc_rules *rules) { fidc_rules_add(rules, complex_rows, sizeof complex_rows / sizeof complex_rows[0]); }
 void fidc_rules_add_product(fidc_rules *rules) { fidc_rules_add(rules, rows, sizeof rows / sizeof rows[0]); }
 void fidc_rules_add_portable_product(fidc_rules *rules) { fidc_rules_add(rules, portable, sizeof portable / sizeof portable[0]); }

@@ -87,8 +87,14 @@ static fid_status transpose(fidc_rewriter *rw) {
 
 static fid_status transpose_last(fidc_rewriter *rw) {
     fidc_value *x = fidc_rw_value(rw, 0);
-    if (fid_dtype_is_complex(x->dtype) && strcmp(rw->node->op->name, "aten::mT") != 0) return fidc_rw_keep(rw); /* conjugates too */
     return fidc_rw_become(rw, x->rank < 2 ? x : fidc_rw_transpose(rw, x, -2, -1));
+}
+
+/* Transposed and conjugated. */
+static fid_status adjoint(fidc_rewriter *rw) {
+    fidc_value *x = fidc_rw_value(rw, 0);
+    if (!fid_dtype_is_complex(x->dtype)) return transpose_last(rw);
+    return fidc_rw_become(rw, fidc_rw_op1(rw, FID_OPID_conj_physical, x->rank < 2 ? x : fidc_rw_transpose(rw, x, -2, -1)));
 }
 
 static fid_status reverse_dims(fidc_rewriter *rw) {
@@ -291,9 +297,9 @@ static const fidc_rule_row rows[] = {
     {FID_OPID_t, transpose_last},
     {FID_OPID_t_copy, transpose_last},
     {FID_OPID_mT, transpose_last},
-    {FID_OPID_mH, transpose_last},
-    {FID_OPID_matrix_H, transpose_last},
-    {FID_OPID_adjoint, transpose_last},
+    {FID_OPID_mH, adjoint},
+    {FID_OPID_matrix_H, adjoint},
+    {FID_OPID_adjoint, adjoint},
     {FID_OPID_numpy_T, reverse_dims},
     {FID_OPID_movedim_int, movedim},
     {FID_OPID_movedim_intlist, movedim},

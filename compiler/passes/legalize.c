@@ -23,13 +23,37 @@ bool fidc_is_supported(const fid_op *op, fidc_target target) {
     return op->reference || op->cpu;
 }
 
+/* ---- Complex numbers ---- */
+
+static bool takes_complex(const fid_op *op, fid_op_id id) {
+    static const uint8_t listed[FID_OP_COUNT] = {
+#define X(name) [FID_OPID_##name] = 1,
+#include "compiler/passes/complex_ops.def"
+#undef X
+    };
+    bool computes = op->kind == FID_OP_POINTWISE || op->kind == FID_OP_REDUCTION || op->kind == FID_OP_COMPUTE || op->kind == FID_OP_RANDOM;
+    return !computes || listed[id];
+}
+
+static bool has_complex(const fidc_arg *args, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        const fidc_value *value = fidc_value_of(&args[i]);
+        if (value && value->type == FIDC_TENSOR && fid_dtype_is_complex((fid_dtype)value->dtype)) return true;
+        if (args[i].kind == FIDC_ARG_LIST && has_complex(args[i].as.list.items, args[i].as.list.count)) return true;
+    }
+    return false;
+}
+
 /* ---- The check ---- */
 
 static fid_status check_node(const fidc_node *node, fidc_target target) {
     const fidc_program *program = node->graph->program;
     if (fidc_custom_is_declared(program, node->op)) return FID_OK; /* the runtime brings it */
     if (fidc_op_id(program, node->op) == FID_OP_COUNT) return fidc_problem_add_unknown(node);
-    if (fidc_is_supported(node->op, target)) return FID_OK;
+    if (fidc_is_supported(node->op, target)) {
+        if (takes_complex(node->op, fidc_op_id(program, node->op)) || !has_complex(node->args, node->arg_count)) return FID_OK;
+        return fidc_problem_add(node, FIDC_REFUSED, "there is no kernel for complex numbers here; compute with their parts (torch.view_as_real)");
+    }
     bool cpu_has_it = target != FIDC_TARGET_CPU && fidc_is_supported(node->op, FIDC_TARGET_CPU);
     return fidc_problem_add(node, cpu_has_it ? FIDC_NOT_IN_TARGET : FIDC_NO_KERNEL, "");
 }

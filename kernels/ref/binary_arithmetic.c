@@ -223,7 +223,21 @@ FIDK_FLOAT_BINARY(atan2, atan2(a, b))
 FIDK_FLOAT_BINARY(hypot, hypot(a, b))
 FIDK_FLOAT_BINARY(copysign_Tensor, copysign(a, b))
 FIDK_FLOAT_BINARY(copysign_Scalar, copysign(a, b))
-FIDK_FLOAT_BINARY(logaddexp, log_add(a, b, 1))
+
+static fidk_element log_added(const fidk_element *in, fidk_elementwise *e) {
+    if (e->form == FIDK_COMPLEX) return (fidk_element){.c = fidk_complex_log_add(in[0].c, in[1].c)};
+    return fidk_real(log_add(in[0].d, in[1].d, 1));
+}
+
+static fid_status run_logaddexp(fid_call *call) {
+    fidk_elementwise e = fidk_elementwise_begin(call, fid_dtype_to_float(fid_result_type(call, 0, 2)));
+    e.takes_complex = true;
+    fidk_operand_add(&e, 0, e.compute);
+    fidk_operand_add(&e, 1, e.compute);
+    return fidk_elementwise_run(&e, log_added);
+}
+
+const fid_kernel fid_ref_logaddexp = {.run = run_logaddexp};
 FIDK_FLOAT_BINARY(logaddexp2, log_add(a, b, 0.693147180559945309417))
 FIDK_FLOAT_BINARY(xlogy_Tensor, x_times_log(a, b))
 FIDK_FLOAT_BINARY(xlogy_Scalar_Self, x_times_log(a, b))

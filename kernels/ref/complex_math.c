@@ -36,3 +36,38 @@ fid_complex128 fidk_complex_tanh(fid_complex128 z) {
     double divisor = cosh(2 * z.re) + cos(2 * z.im);
     return fidk_complex(sinh(2 * z.re) / divisor, sin(2 * z.im) / divisor);
 }
+
+/* log(z + sqrt(z z + 1)), from the side where the two do not cancel. */
+fid_complex128 fidk_complex_asinh(fid_complex128 z) {
+    if (signbit(z.re)) {
+        z = fidk_complex_asinh(fidk_complex(-z.re, -z.im));
+        return fidk_complex(-z.re, -z.im);
+    }
+    /* sqrt(1 + i z) sqrt(1 - i z) has its cuts where asinh has them */
+    fid_complex128 root = fidk_complex_mul(fidk_complex_sqrt(fidk_complex(1 - z.im, z.re)), fidk_complex_sqrt(fidk_complex(1 + z.im, -z.re)));
+    return fidk_complex_log(fidk_complex(z.re + root.re, z.im + root.im));
+}
+
+fid_complex128 fidk_complex_acos(fid_complex128 z) {
+    fid_complex128 sine = fidk_complex_turn_back(fidk_complex_asinh(fidk_complex_turn(z)));
+    return fidk_complex(1.57079632679489661923 - sine.re, -sine.im);
+}
+
+/* log(z + sqrt(z + 1) sqrt(z - 1)) */
+fid_complex128 fidk_complex_acosh(fid_complex128 z) {
+    fid_complex128 root = fidk_complex_mul(fidk_complex_sqrt(fidk_complex(z.re + 1, z.im)), fidk_complex_sqrt(fidk_complex(z.re - 1, z.im)));
+    return fidk_complex_log(fidk_complex(z.re + root.re, z.im + root.im));
+}
+
+/* (log(1 + z) - log(1 - z)) / 2 */
+fid_complex128 fidk_complex_atanh(fid_complex128 z) {
+    fid_complex128 above = fidk_complex_log(fidk_complex(1 + z.re, z.im)), below = fidk_complex_log(fidk_complex(1 - z.re, -z.im));
+    return fidk_complex((above.re - below.re) / 2, (above.im - below.im) / 2);
+}
+
+fid_complex128 fidk_complex_log_add(fid_complex128 a, fid_complex128 b) {
+    fid_complex128 high = a.re > b.re || isnan(a.re) ? a : b, low = a.re > b.re || isnan(a.re) ? b : a;
+    if (isinf(high.re) && high.re < 0) return high;
+    fid_complex128 power = fidk_complex_exp(fidk_complex(low.re - high.re, low.im - high.im)), change = fidk_complex_log(fidk_complex(1 + power.re, power.im));
+    return fidk_complex(high.re + change.re, high.im + change.im);
+}

@@ -13,6 +13,12 @@ fid_complex128 fidk_complex_div(fid_complex128 a, fid_complex128 b);
 fid_complex128 fidk_complex_sinh(fid_complex128 z);
 fid_complex128 fidk_complex_cosh(fid_complex128 z);
 fid_complex128 fidk_complex_tanh(fid_complex128 z);
+/* log(exp(a) + exp(b)); the imaginary part is that of the operand with the larger real part, changed by what the other adds. */
+fid_complex128 fidk_complex_log_add(fid_complex128 a, fid_complex128 b);
+fid_complex128 fidk_complex_asinh(fid_complex128 z);
+fid_complex128 fidk_complex_acos(fid_complex128 z);
+fid_complex128 fidk_complex_acosh(fid_complex128 z);
+fid_complex128 fidk_complex_atanh(fid_complex128 z);
 
 static inline fid_complex128 fidk_complex(double re, double im) { return (fid_complex128){re, im}; }
 /* i z and -i z: sines are hyperbolic sines turned. */

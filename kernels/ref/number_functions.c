@@ -91,15 +91,26 @@ static fidk_element close_to(const fidk_element *in, fidk_elementwise *e) {
     return fidk_int(isfinite(distance) && distance <= e->extra[1].d + e->extra[0].d * fabs(b));
 }
 
+static fidk_element complex_close_to(const fidk_element *in, fidk_elementwise *e) {
+    fid_complex128 a = in[0].c, b = in[1].c;
+    bool both_nan = (isnan(a.re) || isnan(a.im)) && (isnan(b.re) || isnan(b.im));
+    if ((a.re == b.re && a.im == b.im) || (e->flag && both_nan)) return fidk_int(1);
+    double distance = hypot(a.re - b.re, a.im - b.im);
+    return fidk_int(isfinite(distance) && distance <= e->extra[1].d + e->extra[0].d * hypot(b.re, b.im));
+}
+
 static fid_status run_isclose(fid_call *call) {
-    fidk_elementwise e = fidk_elementwise_begin(call, FID_FLOAT64);
+    bool complex = fid_dtype_is_complex(fid_result_type(call, 0, 2));
+    fid_dtype compute = complex ? FID_COMPLEX128 : FID_FLOAT64;
+    fidk_elementwise e = fidk_elementwise_begin(call, compute);
     e.result = FID_BOOL;
+    e.takes_complex = true;
     e.extra[0].d = fid_arg_double(call, 2);
     e.extra[1].d = fid_arg_double(call, 3);
     e.flag = fid_arg_bool(call, 4);
-    fidk_operand_add(&e, 0, FID_FLOAT64);
-    fidk_operand_add(&e, 1, FID_FLOAT64);
-    return fidk_elementwise_run(&e, close_to);
+    fidk_operand_add(&e, 0, compute);
+    fidk_operand_add(&e, 1, compute);
+    return fidk_elementwise_run(&e, complex ? complex_close_to : close_to);
 }
 const fid_kernel fid_ref_isclose = {.run = run_isclose};
 

@@ -1,4 +1,5 @@
 /* Reference kernels of reductions: sums, products, means, extremes, truth, variances, norms. Floats accumulate in double. */
+#include "kernels/ref/complex_math.h"
 #include "kernels/ref/reduce.h"
 
 /* The widest dtype of a form, in which the functions here return. */
@@ -32,9 +33,11 @@ static fidk_element mean(const fidk_reduction *r) {
     return fidk_real(total.d / n);
 }
 
+static fidk_element product(const fidk_reduction *r);
+
 static fid_status reduce(fid_call *call, uint32_t dims, uint32_t keepdim, fid_dtype as, fidk_reduce_function *function) {
     fidk_reduction r;
-    if (fid_dtype_is_complex(as) && function != sum && function != mean) return fidk_refuse_complex(call);
+    if (fid_dtype_is_complex(as) && function != sum && function != mean && function != product) return fidk_refuse_complex(call);
     FID_TRY(fidk_reduction_begin(&r, call, dims, keepdim, as));
     fidk_reduction_run(&r, 0, widest(r.form), function);
     return FID_OK;
@@ -52,11 +55,12 @@ static fidk_element sum_without_nan(const fidk_reduction *r) {
 }
 
 static fidk_element product(const fidk_reduction *r) {
-    fidk_element total = r->form == FIDK_REAL ? fidk_real(1) : fidk_int(1);
+    fidk_element total = r->form == FIDK_REAL ? fidk_real(1) : r->form == FIDK_COMPLEX ? (fidk_element){.c = {1, 0}} : fidk_int(1);
     fidk_walk inner = r->inner;
     FIDK_WALK(&inner) {
         fidk_element x = fidk_reduction_get(r, &inner);
         if (r->form == FIDK_REAL) total.d *= x.d;
+        else if (r->form == FIDK_COMPLEX) total.c = fidk_complex_mul(total.c, x.c);
         else total.i = fidk_wrap_mul(total.i, x.i);
     }
     return total;

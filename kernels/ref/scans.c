@@ -1,4 +1,5 @@
 /* Reference kernels that work through one dimension and keep the shape: softmax, cumulative sums, products and extremes. */
+#include "kernels/ref/complex_math.h"
 #include "kernels/ref/reduce.h"
 
 /* One row along the dimension. */
@@ -22,12 +23,15 @@ static void set(const row *r, int64_t i, fidk_element value, fid_dtype dtype) {
     fidk_store(to, r->out->data, r->out_at + i * r->out_step, fidk_convert(value, dtype, to));
 }
 
+static void cumulative_product(const row *r);
+static void cumulative_log_sum_exp(const row *r);
+
 /* Calls the function for each row along dimension argument 1. */
 static fid_status each_row(fid_call *call, fid_dtype as, row_function *function) {
     row r = {.in = fid_arg_tensor(call, 0), .out = fid_out_tensor(call, 0), .as = as};
     int64_t sizes[FID_MAX_RANK] = {0}, in_strides[FID_MAX_RANK] = {0};
     size_t dim;
-    if (fid_dtype_is_complex(as)) return fidk_refuse_complex(call);
+    if (fid_dtype_is_complex(as) && function != cumulative_product && function != cumulative_log_sum_exp) return fidk_refuse_complex(call);
     FID_TRY(fid_wrap_dim(call, fid_arg_int(call, 1), r.in->rank, &dim));
     if (call->output_index + 1 < call->arg_count) r.indices = fid_out_tensor(call, 1);
     for (size_t d = 0; d < r.in->rank; d++) {
@@ -101,9 +105,11 @@ static void cumulative_sum(const row *r) {
 static void cumulative_product(const row *r) {
     double real = 1;
     int64_t integer = 1;
+    fid_complex128 complex = {1, 0};
     for (int64_t i = 0; i < r->size; i++) {
         fidk_element x = get(r, i);
-        if (fidk_form_of(r->as) == FIDK_REAL) set(r, i, fidk_real(real *= x.d), FID_FLOAT64);
+        if (fidk_form_of(r->as) == FIDK_COMPLEX) set(r, i, (fidk_element){.c = complex = fidk_complex_mul(complex, x.c)}, FID_COMPLEX128);
+        else if (fidk_form_of(r->as) == FIDK_REAL) set(r, i, fidk_real(real *= x.d), FID_FLOAT64);
         else set(r, i, fidk_int(integer = fidk_wrap_mul(integer, x.i)), FID_INT64);
     }
 }
@@ -116,6 +122,12 @@ static double log_add(double a, double b) {
 
 static void cumulative_log_sum_exp(const row *r) {
     double total = -INFINITY;
+    fid_complex128 complex = {-INFINITY, 0};
+    for (int64_t i = 0; i < r->size && fidk_form_of(r->as) == FIDK_COMPLEX; i++) {
+        complex = fidk_complex_log_add(complex, get(r, i).c);
+        set(r, i, (fidk_element){.c = complex}, FID_COMPLEX128);
+    }
+    if (fidk_form_of(r->as) == FIDK_COMPLEX) return;
     for (int64_t i = 0; i < r->size; i++) set(r, i, fidk_real(total = log_add(total, get(r, i).d)), FID_FLOAT64);
 }
 

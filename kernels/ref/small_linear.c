@@ -1,4 +1,5 @@
 /* Reference kernels between pointwise and matrix work: outer and Kronecker products, traces, dot products, distances, slices renormed. */
+#include "kernels/ref/complex_math.h"
 #include "kernels/ref/elementwise.h"
 
 /* ---- addr: beta * self + alpha * outer(vec1, vec2); with beta 0 self is not read, so that its NaN does not count ---- */
@@ -163,24 +164,25 @@ const fid_kernel fid_ref_linalg_vecdot = {.run = run_linalg_vecdot};
 
 /* ---- linalg_vander: x to the powers 0, 1, ..., along a new last dimension ---- */
 
+static fidk_element next_power(fid_dtype dtype, fidk_element power, fidk_element x) {
+    switch (fidk_form_of(dtype)) {
+    case FIDK_REAL: return fidk_real(power.d * x.d);
+    case FIDK_COMPLEX: return (fidk_element){.c = fidk_complex_mul(power.c, x.c)};
+    default: return fidk_int(fidk_wrap_mul(power.i, x.i));
+    }
+}
+
 static fid_status run_linalg_vander(fid_call *call) {
-    if (fid_dtype_is_complex((fid_dtype)fid_out_tensor(call, 0)->dtype)) return fidk_refuse_complex(call);
     const fid_tensor *x = fid_arg_tensor(call, 0), *out = fid_out_tensor(call, 0);
+    fid_dtype dtype = (fid_dtype)out->dtype, from = (fid_dtype)x->dtype;
     int64_t count = out->sizes[out->rank - 1], step = out->strides[out->rank - 1];
-    bool real = fidk_form_of((fid_dtype)out->dtype) == FIDK_REAL;
     fidk_walk walk;
     fidk_walk_begin(&walk, x->sizes, x->rank);
     fidk_walk_add(&walk, x);
     fidk_walk_add_strides(&walk, out->strides);
     FIDK_WALK(&walk) {
-        double power = 1;
-        int64_t whole_power = 1;
-        for (int64_t i = 0; i < count; i++) {
-            if (real) fidk_set_real(out, walk.at[1] + i * step, power);
-            else fidk_set_int(out, walk.at[1] + i * step, whole_power);
-            if (real) power *= fidk_get_real(x, walk.at[0]);
-            else whole_power = fidk_wrap_mul(whole_power, fidk_get_int(x, walk.at[0]));
-        }
+        fidk_element power = fidk_convert(fidk_int(1), FID_INT64, dtype), base = fidk_convert(fidk_load(from, x->data, walk.at[0]), from, dtype);
+        for (int64_t i = 0; i < count; i++, power = next_power(dtype, power, base)) fidk_store(dtype, out->data, walk.at[1] + i * step, power);
     }
     return FID_OK;
 }

@@ -124,21 +124,33 @@ COMPLEX_UNARY(cosh, cosh(x), fidk_complex_cosh(z))
 COMPLEX_UNARY(tanh, tanh(x), fidk_complex_tanh(z))
 COMPLEX_UNARY(sigmoid, 1 / (1 + exp(-x)), logistic(z))
 
+static fid_complex128 scaled(fid_complex128 z, double factor) { return fidk_complex(z.re * factor, z.im * factor); }
+static fid_complex128 shifted(fid_complex128 z, double real) { return fidk_complex(z.re + real, z.im); }
+static fid_complex128 sine(fid_complex128 z) { return fidk_complex_turn_back(fidk_complex_sinh(fidk_complex_turn(z))); }
+static fid_complex128 sine_quotient(fid_complex128 z) {
+    z = scaled(z, PI);
+    return z.re == 0 && z.im == 0 ? fidk_complex(1, 0) : fidk_complex_div(sine(z), z);
+}
+
+#define LN2 0.693147180559945309417
+#define LN10 2.30258509299404568402
+
+COMPLEX_UNARY(exp2, exp2(x), fidk_complex_exp(scaled(z, LN2)))
+COMPLEX_UNARY(expm1, expm1(x), shifted(fidk_complex_exp(z), -1))
+COMPLEX_UNARY(log2, log2(x), scaled(fidk_complex_log(z), 1 / LN2))
+COMPLEX_UNARY(log10, log10(x), scaled(fidk_complex_log(z), 1 / LN10))
+COMPLEX_UNARY(log1p, log1p(x), fidk_complex_log(shifted(z, 1)))
+COMPLEX_UNARY(tan, tan(x), fidk_complex_turn_back(fidk_complex_tanh(fidk_complex_turn(z))))
+COMPLEX_UNARY(asin, asin(x), fidk_complex_turn_back(fidk_complex_asinh(fidk_complex_turn(z))))
+COMPLEX_UNARY(acos, acos(x), fidk_complex_acos(z))
+COMPLEX_UNARY(atan, atan(x), fidk_complex_turn_back(fidk_complex_atanh(fidk_complex_turn(z))))
+COMPLEX_UNARY(asinh, asinh(x), fidk_complex_asinh(z))
+COMPLEX_UNARY(acosh, acosh(x), fidk_complex_acosh(z))
+COMPLEX_UNARY(atanh, atanh(x), fidk_complex_atanh(z))
+COMPLEX_UNARY(sinc, x == 0 ? 1 : sin(PI * x) / (PI * x), sine_quotient(z))
+
 /* ---- Float functions ---- */
 
-FIDK_FLOAT_UNARY(exp2, exp2(x))
-FIDK_FLOAT_UNARY(expm1, expm1(x))
-FIDK_FLOAT_UNARY(log2, log2(x))
-FIDK_FLOAT_UNARY(log10, log10(x))
-FIDK_FLOAT_UNARY(log1p, log1p(x))
-FIDK_FLOAT_UNARY(tan, tan(x))
-FIDK_FLOAT_UNARY(asin, asin(x))
-FIDK_FLOAT_UNARY(acos, acos(x))
-FIDK_FLOAT_UNARY(atan, atan(x))
-FIDK_FLOAT_UNARY(asinh, asinh(x))
-FIDK_FLOAT_UNARY(acosh, acosh(x))
-FIDK_FLOAT_UNARY(atanh, atanh(x))
-FIDK_FLOAT_UNARY(sinc, x == 0 ? 1 : sin(PI * x) / (PI * x))
 FIDK_FLOAT_UNARY(deg2rad, x * (PI / 180))
 FIDK_FLOAT_UNARY(rad2deg, x * (180 / PI))
 
