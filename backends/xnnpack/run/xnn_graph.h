@@ -56,6 +56,7 @@ typedef struct fid_xnn_node {
     uint32_t flags;
     fid_fb_ref table;
     fid_activation activation;           /* of what it makes */
+    uint32_t frame[4];                   /* zeros that stood around an image before it, in padding of its own: top, left, bottom, right */
     uint32_t add;                        /* value added before the activation; FID_XNN_NO_ID: none */
     uint32_t expand, project;            /* pointwise convolutions before and after a depthwise one; FID_XNN_NO_ID: none */
 } fid_xnn_node;

@@ -74,14 +74,19 @@ fid_status fid_xnn_translate_linear(fid_xnn_graph *g, uint32_t node) {
 typedef struct geometry {
     int64_t kernel[2], stride[2], dilation[2], padding[4], adjustment[2]; /* padding: top, left, bottom, right */
     size_t groups, in, out; /* channels of a group */
+    int64_t first[2], taps[2]; /* the part of the filter that is used: see shrink */
 } geometry;
 
 static geometry read_geometry(const fid_xnn_node *n) {
 #define FIELD(field) fid_fb_get_u32(n->table, FID_XNN_Conv_##field, 0)
-    return (geometry){{FIELD(kernel_height), FIELD(kernel_width)}, {FIELD(subsampling_height), FIELD(subsampling_width)},
-                      {FIELD(dilation_height), FIELD(dilation_width)}, {FIELD(padding_top), FIELD(padding_left), FIELD(padding_bottom), FIELD(padding_right)},
-                      {FIELD(adjustment_height), FIELD(adjustment_width)}, FIELD(groups), FIELD(group_input_channels), FIELD(group_output_channels)};
+    geometry c = {.kernel = {FIELD(kernel_height), FIELD(kernel_width)}, .stride = {FIELD(subsampling_height), FIELD(subsampling_width)},
+                  .dilation = {FIELD(dilation_height), FIELD(dilation_width)}, .adjustment = {FIELD(adjustment_height), FIELD(adjustment_width)},
+                  .padding = {FIELD(padding_top), FIELD(padding_left), FIELD(padding_bottom), FIELD(padding_right)}, .groups = FIELD(groups),
+                  .in = FIELD(group_input_channels), .out = FIELD(group_output_channels)};
 #undef FIELD
+    for (size_t i = 0; i < 4; i++) c.padding[i] += n->frame[i];
+    memcpy(c.taps, c.kernel, sizeof c.taps);
+    return c;
 }
 
 /* The filter's dims must be what the numbers say: (out, height, width, in of a group), or for depthwise (1, height, width, out). */
@@ -99,11 +104,39 @@ static fid_status check_filter(fid_xnn_graph *g, uint32_t node, const geometry *
     return fits ? FID_OK : fid_xnn_fail_node(g, node, FID_INVALID_PROGRAM, "its filter does not have the dims that its numbers say");
 }
 
+/* Leaves out the ends of a filter that only ever see padding: of filters dilated as wide as their image only the middle is left. Holds
+ * for smaller images too, since what is left out of the padding is what the filter loses. `in`: the image at its declared size. */
+static void shrink(geometry *c, const fid_xnn_value *in) {
+    for (size_t d = 0; d < 2 && in->rank == 4; d++) {
+        int64_t *before = &c->padding[d], *after = &c->padding[2 + d], dilation = c->dilation[d], size = in->dims[1 + d], most = INT32_MAX / 4;
+        if (dilation < 1 || c->stride[d] < 1 || dilation > most || size > most || *before > most || *after > most || c->kernel[d] > 64) continue;
+        int64_t room = size + *before + *after - (c->kernel[d] - 1) * dilation - 1;
+        if (room < 0) continue;
+        int64_t reach = room / c->stride[d] * c->stride[d]; /* of the last output's first tap */
+        while (c->taps[d] > 1 && *before >= dilation && reach - *before < 0) c->first[d]++, c->taps[d]--, *before -= dilation;
+        while (c->taps[d] > 1 && *after >= dilation && (c->taps[d] - 1) * dilation - *before >= size) c->taps[d]--, *after -= dilation;
+    }
+}
+
+/* The used part of a filter of (out, height, width, in); memory of the allocator. */
+static const float *used_part(fid_xnn_graph *g, const float *floats, const geometry *c, size_t *inout_bytes) {
+    size_t out = c->groups * c->out, row = c->in * sizeof(float), bytes = out * (size_t)(c->taps[0] * c->taps[1]) * row;
+    float *part = fid_allocate(g->init.allocator, bytes), *to = part;
+    for (size_t o = 0; part && o < out; o++)
+        for (int64_t y = 0; y < c->taps[0]; y++)
+            for (int64_t x = 0; x < c->taps[1]; x++, to += c->in)
+                memcpy(to, floats + (((int64_t)o * c->kernel[0] + c->first[0] + y) * c->kernel[1] + c->first[1] + x) * (int64_t)c->in, row);
+    release(g, floats, *inout_bytes);
+    *inout_bytes = bytes;
+    return part;
+}
+
 /* Packed weights; NULL when memory is short. */
 static const float *pack_filter(fid_xnn_graph *g, const fid_xnn_node *n, const geometry *c, bool by_channel, int64_t *out_sizes) {
-    size_t taps = (size_t)(c->kernel[0] * c->kernel[1]), k = taps * c->in, bytes, out = c->groups * c->out;
+    size_t k = (size_t)(c->taps[0] * c->taps[1]) * c->in, bytes, out = c->groups * c->out;
     bool depthwise_filter = n->type == FID_XNN_DepthwiseConv2d;
     const float *floats = constant_floats(g, n->inputs[1], &bytes);
+    if (floats && (c->taps[0] != c->kernel[0] || c->taps[1] != c->kernel[1])) floats = used_part(g, floats, c, &bytes);
     float *packed = floats ? packed_room(g, by_channel ? 1 : c->groups, by_channel ? out : c->out, k, out_sizes) : NULL;
     size_t step = fidk_packed_floats(c->out, k);
     for (size_t group = 0; packed && group < (by_channel ? 1 : c->groups); group++) {
@@ -118,7 +151,7 @@ static const float *pack_filter(fid_xnn_graph *g, const fid_xnn_node *n, const g
 
 /* The arguments that both kinds of fused convolution have: kernel, stride, padding, dilation. */
 static void add_geometry(fid_xnn_builder *b, const geometry *c) {
-    fid_xnn_add_ints(b, c->kernel, 2);
+    fid_xnn_add_ints(b, c->taps, 2);
     fid_xnn_add_ints(b, c->stride, 2);
     fid_xnn_add_ints(b, c->padding, 4);
     fid_xnn_add_ints(b, c->dilation, 2);
@@ -168,6 +201,7 @@ fid_status fid_xnn_translate_convolution(fid_xnn_graph *g, uint32_t node) {
     geometry c = read_geometry(n);
     int64_t sizes[3];
     FID_TRY(check_filter(g, node, &c, n->type == FID_XNN_DepthwiseConv2d));
+    if (n->type == FID_XNN_Conv2d) shrink(&c, &g->values[n->inputs[0]]);
     const float *packed = pack_filter(g, n, &c, is_depthwise(&c), sizes);
     if (!packed) return FID_OUT_OF_MEMORY;
     if (n->project != FID_XNN_NO_ID) return separable(g, node, &c, packed, sizes);
