@@ -47,6 +47,27 @@ static void copies_match(void **state) {
     testing_free();
 }
 
+static fid_value *truths(size_t rows, size_t columns) {
+    fid_value *v = patterned(FID_BOOL, ROW_MAJOR, 3, (int64_t[]){1, (int64_t)rows, (int64_t)columns});
+    uint8_t *bytes = v->as.tensor->data;
+    for (size_t i = 0; i < rows * columns; i++) bytes[i] = i % columns == (i / columns) * 5 % (columns + 3); /* one in most rows */
+    return v;
+}
+
+static void one_number_and_any_match(void **state) {
+    (void)state;
+    const fid_dtype filled[] = {FID_FLOAT32, FID_BOOL, FID_INT64};
+    for (size_t d = 0; d < 3; d++) {
+        SAME(full_like, PATTERN(filled[d], ROW_MAJOR, 3, 7), INT(1), NOTHING, NOTHING, NOTHING, NOTHING, NOTHING);
+        SAME(full_like, PATTERN(filled[d], CHANNELS_LAST, 2, 3, 4, 5), BOOL(true), NOTHING, NOTHING, NOTHING, NOTHING, NOTHING);
+        SAME(full_like, PATTERN(filled[d], ROW_MAJOR, 0, 7), INT(1), NOTHING, NOTHING, NOTHING, NOTHING, NOTHING);
+        testing_free();
+    }
+    SAME(full_like, PATTERN(FID_FLOAT32, ROW_MAJOR, 3, 7), DOUBLE(-INFINITY), NOTHING, NOTHING, NOTHING, NOTHING, NOTHING);
+    for (size_t columns = 1; columns < 40; columns += 3) SAME(any_dim, truths(13, columns), INT(-1), BOOL(columns % 2));
+    testing_free();
+}
+
 static fid_value *tensors(size_t count, fid_value *const *values) {
     fid_tensor **items = testing_allocate(count * sizeof *items);
     for (size_t i = 0; i < count; i++) items[i] = values[i]->as.tensor;
@@ -116,7 +137,7 @@ static void casts_match(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(copies_match),
+        cmocka_unit_test(copies_match), cmocka_unit_test(one_number_and_any_match),
         cmocka_unit_test(concatenation_and_padding_match),
         cmocka_unit_test(other_moves_match),
         cmocka_unit_test(casts_match),
