@@ -86,10 +86,12 @@ static void test_frozen_numbers_are_inputs(void **state) {
     (void)state;
     cli_ok("compile %sscalars.pt2 -o scalars.pte", CLI_ARCHIVES);
     cli_write_npy("pair.npy", FID_FLOAT32, (const int64_t[]){2}, 1, (const float[]){1, 2});
-    cli_ok("run scalars.pte --input pair.npy --input 3 --input 0.5 --input True --input None --input None --output-dir frozen");
+    cli_ok("run scalars.pte --input pair.npy --input 3 --input 0.5 --input True --input None --input text --output-dir frozen");
     cli_expect_npy("frozen/output_0.npy", FID_FLOAT32, (const float[]){3.5f, 6.5f}, 8);
-    assert_int_equal(cli("run scalars.pte --input pair.npy --input 4 --input 0.5 --input True --input None --input None"), 1);
+    assert_int_equal(cli("run scalars.pte --input pair.npy --input 4 --input 0.5 --input True --input None --input text"), 1);
     cli_expect_phrase(cli_err, "input 1 was fixed to 3");
+    assert_int_equal(cli("run scalars.pte --input pair.npy --input 3 --input 0.5 --input True --input None --input other"), 1);
+    cli_expect_phrase(cli_err, "input 5 was fixed to \"text\"");
     cli_ok("verify %sscalars.pt2 scalars.pte", CLI_ARCHIVES);
 }
 

@@ -175,6 +175,12 @@ static PyObject *method_planned_bytes(PyObject *object, PyObject *unused) {
     return PyLong_FromSize_t(fid_method_planned_bytes(((method_object *)object)->method));
 }
 
+static PyObject *method_trees(PyObject *object, PyObject *unused) {
+    (void)unused;
+    const fid_method *method = ((method_object *)object)->method;
+    return Py_BuildValue("(ss)", fid_method_input_tree(method), fid_method_output_tree(method));
+}
+
 /* ---- Running ---- */
 
 /* One run: what is borrowed from the caller, and the memory of outputs that Python will own. */
@@ -364,6 +370,7 @@ static PyMethodDef method_methods[] = {
     {"state", native_method_state, METH_NOARGS, "Copies of the mutable buffers by name."},
     {"state_bytes", native_method_state_bytes, METH_NOARGS, "The mutable buffers as a data file."},
     {"load_state", native_method_load_state, METH_O, "Sets the mutable buffers from a Data."},
+    {"trees", method_trees, METH_NOARGS, "How inputs and outputs are nested: torch's tree specs, or empty texts."},
     {"reset", method_reset, METH_NOARGS, "Puts mutable buffers back to their initial content."},
     {NULL, NULL, 0, NULL},
 };

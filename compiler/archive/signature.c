@@ -11,7 +11,7 @@ static fid_status add_input(fidc_reader *r, fidc_value *value) {
     return FID_OK;
 }
 
-/* A number that export froze: callers still give it. A text leaves no trace in programs. */
+/* A number or text that export froze: callers still give it. */
 static fid_status add_frozen(fidc_reader *r, const char *name, const char *kind, const json_t *value) {
     fidc_value *input = fidc_value_number(r->graph, name, FIDC_NOTHING, NULL);
     fidc_arg *frozen = fidc_allocate(r->program, sizeof *frozen);
@@ -20,7 +20,10 @@ static fid_status add_frozen(fidc_reader *r, const char *name, const char *kind,
     if (strcmp(kind, "as_int") == 0 && json_is_integer(value)) *frozen = fidc_i(json_integer_value(value));
     else if (strcmp(kind, "as_bool") == 0 && json_is_boolean(value)) *frozen = fidc_b(json_is_true(value));
     else if (strcmp(kind, "as_float") == 0 && fidc_json_float(value, &number)) *frozen = fidc_d(number);
-    else frozen = NULL;
+    else if (strcmp(kind, "as_string") == 0 && json_is_string(value)) {
+        *frozen = (fidc_arg){.kind = FIDC_ARG_STRING, .as.text = fidc_text(r->program, json_string_value(value))};
+        if (!frozen->as.text) return FID_OUT_OF_MEMORY;
+    } else frozen = NULL;
     input->frozen = frozen;
     return add_input(r, input);
 }

@@ -35,13 +35,16 @@ void *fidc_array_push(fidc_emitter *emitter, fidc_array *array) {
 static int32_t emit_frozen(fidc_method_emitter *m, const fidc_arg *frozen) {
     switch (frozen->kind) {
     case FIDC_ARG_BOOL: return fidc_emit_own(m, &(fid_pte_out_value){.kind = FID_PTE_OUT_BOOL, .as.boolean = frozen->as.integer != 0});
+    case FIDC_ARG_STRING: return fidc_emit_own(m, &(fid_pte_out_value){.kind = FID_PTE_OUT_STRING, .as.text = frozen->as.text});
     case FIDC_ARG_DOUBLE: return fidc_emit_own(m, &(fid_pte_out_value){.kind = FID_PTE_OUT_DOUBLE, .as.number = frozen->as.number});
     default: return fidc_emit_own(m, &(fid_pte_out_value){.kind = FID_PTE_OUT_INT, .as.integer = frozen->as.integer});
     }
 }
 
 static int32_t emit_input(fidc_method_emitter *m, const fidc_value *input) {
-    return input->frozen ? emit_frozen(m, input->frozen) : fidc_emit_value(m, input);
+    /* Upstream's programs know no text as input, only None. */
+    bool as_none = input->frozen && input->frozen->kind == FIDC_ARG_STRING && m->emitter->options->target == FIDC_TARGET_PORTABLE;
+    return input->frozen && !as_none ? emit_frozen(m, input->frozen) : fidc_emit_value(m, input);
 }
 
 /* Inputs come first in the value table, as upstream has them. */

@@ -85,7 +85,7 @@ struct fidc_value {
     fidc_node *producer;   /* FROM_NODE */
     uint32_t output_index; /* FROM_NODE */
     const fidc_constant *constant; /* FROM_CONSTANT */
-    const struct fidc_arg *frozen; /* NOTHING input: the number that export froze; NULL: None, or a text */
+    const struct fidc_arg *frozen; /* NOTHING input: the number or text that export froze; NULL: None */
     uint32_t id;           /* index in graph->values */
     uint32_t uses;         /* after fidc_graph_count_uses: arguments, outputs and mutations that name it */
     fidc_value *forward;   /* replaced by */

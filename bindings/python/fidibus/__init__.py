@@ -11,6 +11,7 @@ Names and order of arguments are upstream ExecuTorch's. Importing this needs nei
 """
 
 from ._native import Error, Tensor, version as __version__
+from .containers import Struct
 from .lowering import (
     CpuPartitioner,
     EdgeProgramManager,
@@ -35,6 +36,7 @@ __all__ = [
     "MethodMeta",
     "Program",
     "Runtime",
+    "Struct",
     "Tensor",
     "TensorInfo",
     "Verification",

@@ -7,7 +7,7 @@ import pathlib
 import re
 import sys
 
-from . import _native
+from . import _native, containers
 
 _TENSOR = 1  # upstream's tag of a tensor value
 
@@ -107,15 +107,30 @@ class Method:
 
     def __init__(self, name, method):
         self._name, self._method = name, method
+        self._texts = method.trees()
+        self._input_tree, self._output_tree = (containers.parse(text) for text in self._texts)
+
+    def forward(self, *args, **kwargs):
+        """Runs with the model's own arguments, nested as they were at export, and gives the model's own result."""
+        if self._input_tree is None:
+            if kwargs:
+                raise TypeError("the program does not tell the names of its arguments: give them by place")
+            inputs = list(args)
+        else:
+            inputs = containers.flatten_call(self._input_tree, args, kwargs)
+        outputs = self.execute(inputs)
+        if self._output_tree is None or self._output_tree.leaf_count != len(outputs):
+            return outputs
+        return containers.unflatten(self._output_tree, self._texts[1], outputs)
+
+    __call__ = forward
 
     def execute(self, inputs):
-        """Runs with a sequence of tensors (torch, numpy, anything with __dlpack__, any strides) and plain values; returns a list."""
+        """Runs with the flat sequence of tensors (torch, numpy, anything with __dlpack__, any strides) and plain values; returns a list."""
         inputs = list(inputs)
         outputs = self._method.execute([_lendable(value) for value in inputs])
         like = _library(inputs)
         return [_wrap(value, like) for value in outputs]
-
-    __call__ = execute
 
     def reset(self):
         """Puts mutable buffers back to their initial content."""

@@ -4,6 +4,8 @@ Needs the installed package and numpy; what needs torch is skipped without it. T
 tests/archives.
 """
 
+import collections
+import dataclasses
 import io
 import pathlib
 import subprocess
@@ -187,6 +189,84 @@ class OwnOperatorTest(Programs):
             runtime.load_kernels("nowhere.so")
 
 
+@dataclasses.dataclass
+class Box:
+    low: object
+    high: object
+    label: str
+
+
+class TreeTest(Programs):
+    """Arguments and results in the model's own containers. tests/archives/nested.pt2: forward(pair, table, *, bias, scale)."""
+
+    pair = np.zeros(1, np.float32), np.ones(1, np.float32)
+    table = {"a": np.full(1, 3, np.float32), "b": np.full(1, 2, np.float32)}
+
+    def test_nested_arguments_and_results(self):
+        method = self.load("nested")
+        flat = method.execute([*self.pair, self.table["b"], self.table["a"], np.full(1, 5, np.float32), 4])
+        result = method(self.pair, self.table, scale=4, bias=np.full(1, 5, np.float32))
+        self.assertEqual(list(result), ["sum", "rest"])
+        self.assertIsInstance(result["rest"], list)
+        for found, expected in zip([result["sum"], *result["rest"]], flat):
+            np.testing.assert_array_equal(found, expected)
+
+    def test_what_does_not_fit_is_named(self):
+        method = self.load("nested")
+        bias = np.full(1, 5, np.float32)
+        for act, sentence in (
+            (lambda: method(self.pair, self.table), "keywords lacks"),
+            (lambda: method(self.pair, self.table, scale=4, bias=bias, other=1), "keywords has \\['other'\\], which the model does not take"),
+            (lambda: method(self.pair, scale=4, bias=bias), "takes 2 positional arguments, 1 given"),
+            (lambda: method(self.pair + self.pair, self.table, scale=4, bias=bias), "argument 0 takes 2 values, 4 given"),
+            (lambda: method(self.pair, {"a": 1}, scale=4, bias=bias), "argument 1 lacks \\['b'\\]"),
+            (lambda: method(self.pair, self.pair, scale=4, bias=bias), "argument 1 must be dict"),
+            (lambda: method((self.pair, bias), self.table, scale=4, bias=bias), "argument 0\\[0\\] must be \\*, not tuple"),
+        ):
+            with self.assertRaisesRegex(TypeError, sentence):
+                act()
+
+    def test_numbers_and_texts_that_export_fixed(self):
+        method = self.load("scalars")  # (ones(2), 3, 0.5, True, None, "text")
+        x = np.ones(2, np.float32)
+        first = method(x, 3, 0.5, True, None, "text")
+        self.assertIsNotNone(first)
+        for wrong in ((4, 0.5, True, None, "text"), (3, 0.25, True, None, "text"), (3, 0.5, False, None, "text"), (3, 0.5, True, None, "other")):
+            with self.assertRaisesRegex(fidibus.Error, "was fixed to"):
+                method(x, *wrong)
+
+    @unittest.skipUnless(torch, "needs torch")
+    def test_containers_of_the_users_own(self):
+        torch.export.register_dataclass(Box, serialized_type_name="fidibus.tests.Box")
+
+        class Model(torch.nn.Module):
+            def forward(self, box, rest):
+                return Box(box.low + 1, box.high * 2, "out"), collections.OrderedDict(z=rest[0][0], a=None), [rest[1]["k"], ()]
+
+        x = torch.ones(2)
+        args = (Box(x, x + 1, "in"), ((x + 2,), {"k": x + 3}))
+        exported = torch.export.export(Model(), args)
+        with tempfile.TemporaryDirectory() as folder:
+            torch.export.save(exported, f"{folder}/boxes.pt2")
+            fidibus.compile(f"{folder}/boxes.pt2", f"{folder}/boxes.pte")
+            method = fidibus.Runtime.get().load_program(f"{folder}/boxes.pte").load_method("forward")
+        box, table, listed = method(*args)
+        self.assertIsInstance(box, Box)
+        torch.testing.assert_close((box.low, box.high), (x + 1, 2 * (x + 1)))
+        self.assertEqual(box.label, "out")
+        self.assertIsInstance(table, collections.OrderedDict)
+        self.assertEqual(list(table), ["z", "a"])
+        torch.testing.assert_close(listed[0], x + 3)
+        self.assertEqual(listed[1], ())
+
+        from fidibus import containers  # and without the class
+
+        text = method._texts[1].replace("fidibus.tests.Box", "elsewhere.Box")
+        made = containers.unflatten(containers.parse(text), text, method.execute(containers.flatten_call(method._input_tree, args, {})))
+        torch.testing.assert_close(made[0].low, x + 1)
+        self.assertEqual(made[0]["label"], "out")
+
+
 class LoadTest(Programs):
     def check(self, data):
         program = fidibus.Runtime.get().load_program(data)
@@ -236,7 +316,7 @@ class ExecuteTest(Programs):
         (y,) = method.execute([X])
         self.assertIsInstance(y, np.ndarray)
         np.testing.assert_array_equal(y, LINEAR_OF_X)
-        np.testing.assert_array_equal(method([X])[0], LINEAR_OF_X)
+        np.testing.assert_array_equal(method(X), LINEAR_OF_X)
         np.testing.assert_array_equal(method.execute((X,))[0], LINEAR_OF_X)
 
     def test_any_strides(self):
