@@ -81,6 +81,7 @@ static fid_status check_stage(compilation *c, const char *stage_name) {
 }
 
 static fid_status run_stages(compilation *c) {
+    c->program->bf16_products = c->options->bf16;
     c->program->share_buffers = c->options->share_buffers;
     c->program->keep_keys = c->options->external_count > 0;
     FID_TRY(check_stage(c, "archive"));

@@ -13,6 +13,7 @@ typedef struct fidc_external_weights { const char *pattern, *path; } fidc_extern
 typedef struct fidc_options {
     size_t struct_size;
     fidc_target target;
+    bool bf16;             /* cpu target: products of linear layers and convolutions in bfloat16, sums in float32 */
     bool no_reuse;
     bool stack_traces;
     bool no_debug;         /* without the table of modules and source lines */

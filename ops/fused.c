@@ -45,8 +45,9 @@ static fid_status check_weight(const fid_call *call, const fid_convolution *c) {
                !__builtin_mul_overflow(c->groups, fid_panels(c->out_channels / c->groups), &panels);
     }
     const int64_t *sizes = c->weight->sizes;
-    fits = fits && c->weight->rank == 3 && sizes[0] == panels && sizes[1] == rows && sizes[2] == FID_PANEL &&
-           c->weight->dtype == c->input->dtype;
+    bool pairs = c->input->dtype == FID_FLOAT32 && fid_is_pairs(c->weight) && !fid_convolution_is_depthwise(c);
+    fits = fits && c->weight->rank == 3 && sizes[0] == panels && sizes[1] == (pairs ? fid_pair_rows(rows) : rows) &&
+           sizes[2] == (pairs ? FID_PAIR_COLUMNS : FID_PANEL) && (pairs || c->weight->dtype == c->input->dtype);
     if (fits) return FID_OK;
     char text[120];
     return fid_fail(call->sink, FID_INVALID_ARGUMENT,

@@ -9,6 +9,19 @@
 #define FID_PANEL 16
 static inline int64_t fid_panels(int64_t columns) { return columns / FID_PANEL + (columns % FID_PANEL != 0); }
 
+/* Weights in bfloat16 for dot products of pairs (kernels/cpu/README.md): [panels, fid_pair_rows(k), 32], rows 2 i and 2 i + 1 side by side,
+ * filled up with zeros to a whole number of 32 rows. */
+#define FID_PAIR_COLUMNS (2 * FID_PANEL)
+static inline int64_t fid_pair_rows(int64_t k) { return (k / 32 + (k % 32 != 0)) * 16; }
+static inline bool fid_is_pairs(const fid_tensor *weight) {
+    return weight->dtype == FID_BFLOAT16 && weight->rank == 3 && weight->sizes[2] == FID_PAIR_COLUMNS;
+}
+/* Element (row, column) of panel `panel` of `rows` rows, in elements. */
+static inline int64_t fid_packed_offset(bool pairs, int64_t rows, int64_t panel, int64_t row, int64_t column) {
+    if (pairs) return (panel * fid_pair_rows(rows) + row / 2) * FID_PAIR_COLUMNS + column * 2 + row % 2;
+    return (panel * rows + row) * FID_PANEL + column;
+}
+
 /* The activation of arguments i (name), i + 1 and i + 2. */
 fid_status fid_fused_activation_of(const fid_call *call, uint32_t i, fid_activation *out);
 

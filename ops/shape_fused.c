@@ -24,8 +24,12 @@ fid_status fid_shape_fused_linear(const fid_call *call, fid_meta *outs, size_t o
     const fid_tensor *self = fid_arg_tensor(call, 0), *weight = fid_arg_tensor(call, 1);
     int64_t features = fid_arg_int(call, 4);
     (void)out_count;
-    bool fits = self->rank >= 1 && weight->rank == 3 && weight->sizes[2] == 16 && features >= 0 &&
-                weight->sizes[0] == (features + 15) / 16 && weight->sizes[1] == self->sizes[self->rank - 1];
+    bool pairs = fid_is_pairs(weight);
+    bool fits = self->rank >= 1 && weight->rank == 3 && weight->sizes[2] == (pairs ? FID_PAIR_COLUMNS : FID_PANEL) && features >= 0;
+    if (fits) {
+        int64_t depth = self->sizes[self->rank - 1];
+        fits = weight->sizes[0] == fid_panels(features) && weight->sizes[1] == (pairs ? fid_pair_rows(depth) : depth);
+    }
     if (!fits) {
         char given[120], packed[120];
         return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: an input of shape %s does not fit packed weights of shape %s for %lld features",

@@ -8,6 +8,7 @@
 static const option_row options[] = {
     {"-o", "FILE.pte", "where the program goes"},
     {"--target", "NAME", "cpu (default: fused operators, packed weights) or portable (upstream's operators only)"},
+    {"--precision", "P", "float32 (default) or bf16: products of linear layers and convolutions in bfloat16, sums in float32; for target cpu"},
     {"--method", "NAME=FILE.pt2", "adds a method; may be repeated, instead of M.pt2"},
     {"--external-weights", "[PATTERN=]FILE.ptd", "weights go to a data file beside the program; with a pattern (*lora*) only those; may be repeated"},
     {"--share-buffers", NULL, "methods share mutable buffers that have one name: a cache that one fills and another reads"},
@@ -87,6 +88,15 @@ static int read_target(arguments *a, fidc_options *out) {
     return EXIT_OK;
 }
 
+static int read_precision(arguments *a, fidc_options *out) {
+    const char *precision = option_text(a, "--precision");
+    if (!precision || strcmp(precision, "float32") == 0) return EXIT_OK;
+    if (strcmp(precision, "bf16") != 0) return usage_error(a, "there is no precision \"%s\"; there are float32 and bf16", precision);
+    if (out->target != FIDC_TARGET_CPU) return usage_error(a, "--precision bf16 is for target cpu: leave --target out");
+    out->bf16 = true;
+    return EXIT_OK;
+}
+
 static bool write_report(const char *path, const fidc_report *report, double milliseconds) {
     char *text = NULL;
     size_t size = 0;
@@ -136,6 +146,7 @@ static int read_request(arguments *a, request *r) {
     int status = collect_methods(a, &r->methods);
     if (status == EXIT_OK) status = collect_schemas(a, r->schemas, &r->options);
     if (status == EXIT_OK) status = read_target(a, &r->options);
+    if (status == EXIT_OK) status = read_precision(a, &r->options);
     if (status == EXIT_OK) status = collect_externals(a, r->externals, &r->options.external_count);
     if (status == EXIT_OK) status = read_output(a, r);
     if (status == EXIT_OK) status = constants_read(a, &r->constants);
@@ -179,7 +190,7 @@ static int run(arguments *a) {
 
 const command_row command_compile = {
     .name = "compile",
-    .usage = "M.pt2 -o M.pte [--target T] [--method NAME=FILE.pt2]... [--external-weights FILE.ptd] [--bundle] [--report FILE.json] [--dump-ir DIR]",
+    .usage = "M.pt2 -o M.pte [--target T] [--precision P] [--method NAME=FILE.pt2]... [--external-weights FILE.ptd] [--bundle] [--report FILE.json] [--dump-ir DIR]",
     .summary = "turns a .pt2 that torch.export.save wrote into a .pte program",
     .example = "  fidibus compile model.pt2 -o model.pte\n"
                "  fidibus compile --method encode=enc.pt2 --method decode=dec.pt2 -o both.pte\n"

@@ -150,20 +150,23 @@ static PyObject *compile(PyObject *module, const request *r, const fidc_options 
 
 PyObject *native_compile(PyObject *module, PyObject *args, PyObject *keywords) {
     static char *names[] = {"methods", "output", "target", "no_reuse", "stack_traces", "schemas", "allow_missing", "external_weights",
-                            "share_buffers", "constants", NULL};
+                            "share_buffers", "constants", "precision", NULL};
     PyObject *methods, *externals = NULL, *constants = NULL;
-    const char *schemas = NULL, *output, *target = "cpu";
+    const char *schemas = NULL, *output, *target = "cpu", *precision = "float32";
     int no_reuse = 0, stack_traces = 0, allow_missing = 0, share_buffers = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "Os|sppzpOpO", names, &methods, &output, &target, &no_reuse, &stack_traces,
-                                     &schemas, &allow_missing, &externals, &share_buffers, &constants)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "Os|sppzpOpOs", names, &methods, &output, &target, &no_reuse, &stack_traces,
+                                     &schemas, &allow_missing, &externals, &share_buffers, &constants, &precision)) return NULL;
     bool portable = strcmp(target, "portable") == 0;
     if (!portable && strcmp(target, "cpu") != 0) return PyErr_Format(PyExc_ValueError, "there is no target \"%s\"; there are cpu and portable", target);
+    bool bf16 = strcmp(precision, "bf16") == 0;
+    if (!bf16 && strcmp(precision, "float32") != 0) return PyErr_Format(PyExc_ValueError, "there is no precision \"%s\"; there are float32 and bf16", precision);
+    if (bf16 && portable) return PyErr_Format(PyExc_ValueError, "precision bf16 is for target cpu");
     request r = {.method_count = 0};
     PyObject *result = NULL;
     if (read_methods(methods, r.methods, &r.method_count) == 0 && (!externals || read_externals(externals, &r) == 0) &&
         (!constants || read_constants(constants, &r) == 0)) {
         fidc_options options = {.struct_size = sizeof options, .target = portable ? FIDC_TARGET_PORTABLE : FIDC_TARGET_CPU,
-                                .no_reuse = no_reuse != 0, .stack_traces = stack_traces != 0, .allow_missing = allow_missing != 0,
+                                .bf16 = bf16, .no_reuse = no_reuse != 0, .stack_traces = stack_traces != 0, .allow_missing = allow_missing != 0,
                                 .schemas = &schemas, .schema_count = schemas != NULL, .externals = r.externals,
                                 .external_count = r.external_count, .share_buffers = share_buffers != 0, .constants = r.constants,
                                 .constant_count = r.constant_count};

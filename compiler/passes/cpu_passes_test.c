@@ -14,6 +14,7 @@ typedef fid_status (*pass)(fidc_program *program);
 static fid_message message;
 static fid_sink sink;
 static fidc_program *program;
+static bool bf16_products;
 
 /* The program after the passes, verified; constants are left out of the text. */
 static const char *after(const char *text, size_t count, const pass *passes) {
@@ -21,6 +22,7 @@ static const char *after(const char *text, size_t count, const pass *passes) {
     sink = fid_message_sink(&message);
     assert_int_equal(fidc_program_create(fid_environment_default(NULL).allocator, &sink, &fid_builtin_ops, &program), FID_OK);
     if (fidc_parse(program, text, strlen(text)) != FID_OK) fail_msg("%s", message.text);
+    program->bf16_products = bf16_products;
     for (size_t i = 0; i < count; i++) {
         if (passes[i](program) != FID_OK) fail_msg("%s", message.text);
         fidc_graph_clean(program->methods[0]);
@@ -132,6 +134,26 @@ static void attention_weights_that_are_read_stay(void **state) {
                              "  %e: f32[4, 6, 8] = aten.bmm(%d, %v)\n"
                              "  return %d, %e\n}\n", fidc_fuse);
     lacks(text, "attention");
+}
+
+/* 40 rows of k fill up to 64: 32 rows of pairs. A depthwise kernel, one channel a sum, stays in float32. */
+static void weights_of_products_become_bfloat16_pairs(void **state) {
+    (void)state;
+    bf16_products = true;
+    const char *text = AFTER("method forward(%x: f32[1, 40, 5, 5]) {\n"
+                             "  const %w: f32[20, 40, 1, 1] = \"w\"\n  const %d: f32[20, 1, 3, 3] = \"d\"\n  const %l: f32[3, 500] = \"l\"\n"
+                             "  %a: f32[1, 20, 5, 5] = aten.convolution(%x, %w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n"
+                             "  %b: f32[1, 20, 5, 5] = aten.convolution(%a, %d, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 20)\n"
+                             "  %c: f32[1, 500] = aten.view_copy(%b, [1, 500])\n"
+                             "  %e: f32[1, 3] = aten.linear(%c, %l, None)\n"
+                             "  return %e\n}\n", fidc_fuse, fidc_pack);
+    bf16_products = false;
+    lacks(text, "aten.convolution");
+    char *whole;
+    assert_int_equal(fidc_print(program, &whole), FID_OK);
+    holds(whole, "bf16[2, 32, 32]");
+    holds(whole, "f32[2, 9, 16]");
+    holds(whole, "bf16[1, 256, 32]");
 }
 
 static void a_chain_ends_at_other_shapes_and_readers(void **state) {
@@ -287,6 +309,7 @@ int main(void) {
         TEST(a_scaled_addition_is_no_epilogue),
         TEST(written_out_attention_becomes_the_operator),
         TEST(attention_weights_that_are_read_stay),
+        TEST(weights_of_products_become_bfloat16_pairs),
         TEST(pointwise_operators_become_one),
         TEST(a_chain_ends_at_other_shapes_and_readers),
         TEST(products_with_constants_are_packed),

@@ -419,7 +419,7 @@ static fid_status fuse_graph(fuser *f, fidc_graph *graph) {
     FID_TRY(walk(f, visit_image));
     FID_TRY(walk(f, scale_convolution));
     FID_TRY(walk(f, fuse_epilogue));
-    FID_TRY(fidc_fuse_separable(graph));
+    if (!f->program->bf16_products) FID_TRY(fidc_fuse_separable(graph)); /* its products are in float32 */
     return fidc_fuse_pointwise(graph);
 }
 

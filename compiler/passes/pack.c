@@ -66,11 +66,10 @@ static bool pack_half_matrix(fidc_program *program, const fidc_value *weight, fi
     return true;
 }
 
-static bool pack_matrix(fidc_program *program, const fidc_value *weight, fidc_packed *p) {
+static bool pack_wide_matrix(fidc_program *program, const fidc_value *weight, fidc_packed *p) {
     bool rows = p->packing == FIDC_PACK_ROWS;
     int64_t n = fidc_size(weight, rows ? 0 : 1), k = fidc_size(weight, rows ? 1 : 0);
     p->sizes[0] = fid_panels(n), p->sizes[1] = k, p->sizes[2] = FID_PANEL;
-    if (is_half(fidc_constant_behind(weight))) return pack_half_matrix(program, weight, p, (size_t)n, (size_t)k);
     float *data = allocate_packed(program, p);
     const float *floats = fidc_floats(program, weight);
     if (!data || !floats) return false;
@@ -78,6 +77,14 @@ static bool pack_matrix(fidc_program *program, const fidc_value *weight, fidc_pa
     else fidk_pack_columns(floats, (size_t)n, (size_t)n, (size_t)k, data);
     p->data = data;
     return true;
+}
+
+static bool pack_matrix(fidc_program *program, const fidc_value *weight, fidc_packed *p) {
+    bool rows = p->packing == FIDC_PACK_ROWS;
+    int64_t n = fidc_size(weight, rows ? 0 : 1), k = fidc_size(weight, rows ? 1 : 0);
+    if (!is_half(fidc_constant_behind(weight))) return pack_wide_matrix(program, weight, p);
+    p->sizes[0] = fid_panels(n), p->sizes[1] = k, p->sizes[2] = FID_PANEL;
+    return pack_half_matrix(program, weight, p, (size_t)n, (size_t)k);
 }
 
 static bool pack_convolution(fidc_program *program, const fidc_value *weight, fidc_packed *p) {
@@ -104,6 +111,26 @@ static bool pack_convolution(fidc_program *program, const fidc_value *weight, fi
 
 static const char *const packings[] = {[FIDC_PACK_ROWS] = "rows", [FIDC_PACK_COLUMNS] = "columns", [FIDC_PACK_CONVOLUTION] = "convolution"};
 
+/* From panels of float32 to pairs in bfloat16. Depthwise weights, one channel a sum, stay as they are. */
+static bool pack_pairs(fidc_program *program, const fidc_value *weight, fidc_packed *p) {
+    bool done = p->packing == FIDC_PACK_CONVOLUTION ? pack_convolution(program, weight, p) : pack_wide_matrix(program, weight, p);
+    if (!done || (p->packing == FIDC_PACK_CONVOLUTION && p->groups > 1 && p->groups == fidc_size(weight, 0) && fidc_size(weight, 1) == 1)) return done;
+    const float *floats = p->data;
+    int64_t panels = p->sizes[0], k = p->sizes[1];
+    p->dtype = FID_BFLOAT16;
+    p->sizes[1] = fid_pair_rows(k), p->sizes[2] = FID_PAIR_COLUMNS;
+    uint16_t *data = allocate_packed(program, p);
+    if (!data) return false;
+    fidk_pack_pairs(floats, (size_t)panels, (size_t)k, data);
+    p->data = data;
+    return true;
+}
+
+static bool pack(fidc_program *program, const fidc_value *weight, fidc_packed *p) {
+    if (program->bf16_products) return pack_pairs(program, weight, p);
+    return p->packing == FIDC_PACK_CONVOLUTION ? pack_convolution(program, weight, p) : pack_matrix(program, weight, p);
+}
+
 static fidc_value *value_of(const fidc_packed *p, fidc_graph *graph, const fidc_value *weight) {
     const char *name = fidc_text_format(graph->program, "%s.packed%u", fidc_constant_behind(weight)->constant->name, graph->name_counter++);
     size_t bytes = (size_t)(p->sizes[0] * p->sizes[1] * p->sizes[2]) * fid_dtype_size(p->dtype);
@@ -123,8 +150,7 @@ fidc_value *fidc_packer_get(fidc_packer *packer, fidc_graph *graph, const fidc_v
     if (!p) return NULL;
     *p = (fidc_packed){.source = source, .packing = packing, .groups = groups, .graph = graph, .dtype = FID_FLOAT32};
     if (same) memcpy(p->sizes, same->sizes, sizeof p->sizes), p->data = same->data, p->dtype = same->dtype;
-    else if (!(packing == FIDC_PACK_CONVOLUTION ? pack_convolution(packer->program, weight, p) : pack_matrix(packer->program, weight, p)))
-        return NULL;
+    else if (!pack(packer->program, weight, p)) return NULL;
     p->value = value_of(p, graph, weight);
     if (!p->value) return NULL;
     p->next = packer->first;

@@ -197,7 +197,8 @@ static fidk_gemm gemm_of_group(const fidk_conv *conv, size_t group, patches *p) 
                       .scale = conv->scale ? conv->scale + group * out : NULL, .bias = conv->bias ? conv->bias + group * out : NULL,
                       .add = conv->add ? conv->add + group * out : NULL,
                       .add_stride = conv->out_channels, .activation = conv->activation};
-    fidk_gemm_set_packed(&gemm, conv->weights + group * fidk_packed_floats(out, gemm.k));
+    if (conv->pairs) fidk_gemm_set_pairs(&gemm, conv->pairs + group * fidk_pair_words(fidk_panels(out), gemm.k), conv->cpu);
+    else fidk_gemm_set_packed(&gemm, conv->weights + group * fidk_packed_floats(out, gemm.k));
     if (is_pointwise(conv)) {
         gemm.a = conv->input + group * in;
         gemm.a_stride = conv->in_channels;

@@ -13,6 +13,8 @@ typedef struct fidk_conv {
     bool depthwise;       /* one filter a channel: weights are packed by channel */
     const float *input;   /* (batch, in..., in_channels) */
     const float *weights; /* packed: see ops/fused.h */
+    const uint16_t *pairs; /* instead: in bfloat16 pairs; `cpu`: FID_CPU_ bits to choose their tiles */
+    uint32_t cpu;
     const float *scale;   /* (out_channels) or NULL; not for depthwise */
     const float *bias;    /* (out_channels) or NULL */
     const float *add;     /* as out, or NULL */

@@ -29,7 +29,7 @@ static fid_status fused_prepare(fid_call *call) {
     fid_activation activation;
     FID_TRY(fid_fused_activation_of(call, FID_FUSED_CONVOLUTION_ACTIVATION, &activation));
     bool takes = is_channels_last_f32(fid_arg_tensor(call, 0)) && is_channels_last_f32(fid_arg_tensor(call, FID_FUSED_CONVOLUTION_ADD)) &&
-                 is_channels_last_f32(fid_out_tensor(call, 0)) && fidk_plain_f32(fid_arg_tensor(call, 1)) &&
+                 is_channels_last_f32(fid_out_tensor(call, 0)) && (fidk_plain_f32(fid_arg_tensor(call, 1)) || fid_is_pairs(fid_arg_tensor(call, 1))) &&
                  fidk_plain_f32(fid_arg_tensor(call, 2)) && takes_scale(call);
     return takes ? FID_OK : FID_NOT_SUPPORTED;
 }
@@ -38,7 +38,8 @@ static fid_status fused_conv_of(const fid_call *call, fidk_conv *out) {
     fid_convolution from;
     FID_TRY(fid_fused_convolution_of(call, &from));
     *out = (fidk_conv){.tiles = fidk_tiles_for(call->cpu), .threads = call->threads, .input = from.input->data,
-                       .weights = from.weight->data, .bias = fidk_floats(from.bias),
+                       .weights = from.weight->data, .pairs = fid_is_pairs(from.weight) ? from.weight->data : NULL, .cpu = call->cpu,
+                       .bias = fidk_floats(from.bias),
                        .scale = fidk_floats(fid_arg_tensor(call, FID_FUSED_CONVOLUTION_SCALE)),
                        .add = fidk_floats(fid_arg_tensor(call, FID_FUSED_CONVOLUTION_ADD)), .out = fid_out_tensor(call, 0)->data};
     fidk_conv_set(out, &from);

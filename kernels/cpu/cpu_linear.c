@@ -108,7 +108,7 @@ static fidk_gemm fused_linear_of(const fid_call *call) {
     fidk_gemm gemm = {.tiles = fidk_tiles_for(call->cpu), .threads = call->threads, .m = fidk_count(self, 0, self->rank - 1u),
                       .n = n, .k = k, .a = self->data, .a_stride = k, .c = out->data, .c_stride = n, .add_stride = n,
                       .bias = fidk_floats(fid_arg_tensor(call, 2)), .add = fidk_floats(fid_arg_tensor(call, 3))};
-    fidk_gemm_set_packed_tensor(&gemm, fid_arg_tensor(call, 1));
+    fidk_gemm_set_packed_tensor(&gemm, fid_arg_tensor(call, 1), call->cpu);
     return gemm;
 }
 

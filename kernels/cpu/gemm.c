@@ -67,6 +67,7 @@ static size_t panel_floats(const gemm_plan *plan) {
 static size_t scratch_of_task(const gemm_plan *plan) { return copy_floats(plan) + panel_floats(plan); }
 
 size_t fidk_gemm_scratch_bytes(const fidk_gemm *gemm) {
+    if (gemm->b_pairs) return fidk_gemm_pairs_scratch_bytes(gemm);
     gemm_plan plan = plan_gemm(gemm);
     return scratch_of_task(&plan) * plan.row_tasks * plan.column_tasks * sizeof(float);
 }
@@ -76,13 +77,14 @@ static bool tile_applies(fid_activation_kind kind) {
     return kind == FID_ACTIVATION_NONE || kind == FID_ACTIVATION_RELU || kind == FID_ACTIVATION_CLAMP;
 }
 
-static void set_clamp(fidk_matmul *p, const fid_activation *activation) {
+void fidk_set_clamp(fidk_matmul *p, const fid_activation *activation) {
     p->low = -INFINITY, p->high = INFINITY;
     if (activation->kind == FID_ACTIVATION_RELU) p->low = 0;
     if (activation->kind == FID_ACTIVATION_CLAMP) p->low = (float)activation->a, p->high = (float)activation->b;
 }
 
-static void activate(const fidk_gemm *g, const fidk_matmul *p, size_t rows) {
+void fidk_activate_rest(const fidk_gemm *g, const fidk_matmul *p, size_t rows) {
+    if (tile_applies(g->activation.kind)) return;
     fidk_unary unary = {.x = p->c, .y = p->c, .x_stride = p->c_stride, .y_stride = p->c_stride, .rows = rows,
                         .columns = p->columns, .a = (float)g->activation.a, .b = (float)g->activation.b};
     g->tiles->unary[g->activation.kind](&unary);
@@ -111,7 +113,7 @@ static void run_column(const fidk_gemm *g, const fidk_matmul *p, size_t rows, co
         tile.c += begin * p->c_stride;
         if (p->add) tile.add += begin * p->add_stride;
         functions[height - 1](&tile);
-        if (p->finish && !tile_applies(g->activation.kind)) activate(g, &tile, height);
+        if (p->finish) fidk_activate_rest(g, &tile, height);
     }
 }
 
@@ -174,7 +176,7 @@ static void run_rows(const gemm_plan *plan, float *copy, size_t row, size_t rows
         p.add_stride = g->add_stride;
         p.a = plan->copies ? copy : g->a + row * g->a_stride + k;
         p.a_stride = plan->copies ? plan->copy_stride : g->a_stride;
-        set_clamp(&p, &g->activation);
+        fidk_set_clamp(&p, &g->activation);
         if (plan->copies && p.depth) fill_copy(plan, copy, row, rows, k, p.depth);
         run_block(g, p, rows, k, n0, n1, panels);
     }
@@ -198,6 +200,10 @@ static void run_task(void *context, size_t index) {
 
 void fidk_gemm_run(const fidk_gemm *gemm, void *scratch) {
     if (!gemm->m || !gemm->n) return;
+    if (gemm->b_pairs) {
+        fidk_gemm_pairs_run(gemm, scratch);
+        return;
+    }
     gemm_plan plan = plan_gemm(gemm);
     plan.scratch = scratch;
     fidk_parallel(gemm->threads, run_task, &plan, plan.row_tasks * plan.column_tasks);

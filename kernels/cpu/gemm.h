@@ -2,6 +2,7 @@
 #ifndef FID_KERNELS_CPU_GEMM_H
 #define FID_KERNELS_CPU_GEMM_H
 
+#include "kernels/cpu/pairs.h"
 #include "kernels/cpu/tiles.h"
 
 /* Rows of a that are not rows of one matrix (patches of an image): writes rows [row, row + rows), columns [k, k + depth) of
@@ -22,6 +23,8 @@ typedef struct fidk_gemm {
     size_t b_row, b_panel; /* see fidk_matmul */
     const uint16_t *b_half; /* instead of b: packed in float16, or bfloat16 if b_is_bf16 */
     bool b_is_bf16;
+    const uint16_t *b_pairs; /* instead of b: pairs in bfloat16; rows of a are rounded to bfloat16 as well */
+    const fidk_pair_tiles *pairs; /* with b_pairs */
     float *c;
     size_t c_stride;
     const float *scale; /* NULL: none */
@@ -37,6 +40,13 @@ size_t fidk_gemm_scratch_bytes(const fidk_gemm *gemm);
 /* `scratch`: that many bytes, aligned to 64. */
 void fidk_gemm_run(const fidk_gemm *gemm, void *scratch);
 
+/* Behind them, for pairs: gemm_pairs.c. */
+size_t fidk_gemm_pairs_scratch_bytes(const fidk_gemm *gemm);
+void fidk_gemm_pairs_run(const fidk_gemm *gemm, void *scratch);
+/* What the product tile clamps to in its epilogue, and what of an activation is left for afterwards. */
+void fidk_set_clamp(fidk_matmul *product, const fid_activation *activation);
+void fidk_activate_rest(const fidk_gemm *gemm, const fidk_matmul *product, size_t rows);
+
 /* Sets b, b_row and b_panel for a matrix that fidk_pack_* packed. */
 static inline void fidk_gemm_set_packed(fidk_gemm *gemm, const float *packed) {
     gemm->b = packed;
@@ -44,8 +54,18 @@ static inline void fidk_gemm_set_packed(fidk_gemm *gemm, const float *packed) {
     gemm->b_panel = FIDK_PANEL * gemm->k;
 }
 
-/* The same for packed weights of float32, float16 or bfloat16. */
-static inline void fidk_gemm_set_packed_tensor(fidk_gemm *gemm, const fid_tensor *packed) {
+/* Panel `panel` of weights as pairs. */
+static inline void fidk_gemm_set_pairs(fidk_gemm *gemm, const uint16_t *pairs, uint32_t cpu) {
+    gemm->b_pairs = pairs;
+    gemm->pairs = fidk_pair_tiles_for(cpu);
+}
+
+/* The same for packed weights of float32, float16 or bfloat16, alone or in pairs. */
+static inline void fidk_gemm_set_packed_tensor(fidk_gemm *gemm, const fid_tensor *packed, uint32_t cpu) {
+    if (fid_is_pairs(packed)) {
+        fidk_gemm_set_pairs(gemm, packed->data, cpu);
+        return;
+    }
     fidk_gemm_set_packed(gemm, packed->data);
     if (packed->dtype != FID_FLOAT32) gemm->b_half = packed->data;
     gemm->b_is_bf16 = packed->dtype == FID_BFLOAT16;

@@ -16,4 +16,8 @@ void fidk_pack_columns(const float *b, size_t b_stride, size_t n, size_t k, floa
 void fidk_pack_half_rows(const uint16_t *w, size_t w_stride, size_t n, size_t k, uint16_t *out_packed);
 void fidk_pack_half_columns(const uint16_t *b, size_t b_stride, size_t n, size_t k, uint16_t *out_packed);
 
+/* From packed panels of float32 to pairs in bfloat16 (ops/fused.h), panel by panel; out_pairs: fidk_pair_words(panels, k) words. */
+static inline size_t fidk_pair_words(size_t panels, size_t k) { return panels * (size_t)fid_pair_rows((int64_t)k) * FID_PAIR_COLUMNS; }
+void fidk_pack_pairs(const float *packed, size_t panels, size_t k, uint16_t *out_pairs);
+
 #endif

@@ -18,7 +18,7 @@ static double weight_at(const work *w, int64_t o, int64_t tap, int64_t c) {
     int64_t column = w->depthwise ? o : o % w->group_out;
     int64_t panel = (w->depthwise ? 0 : o / w->group_out * fid_panels(w->group_out)) + column / FID_PANEL;
     int64_t rows = w->depthwise ? taps : taps * w->group_in, row = w->depthwise ? tap : tap * w->group_in + c;
-    return w->weight[(panel * rows + row) * FID_PANEL + column % FID_PANEL];
+    return w->weight[fid_packed_offset(fid_is_pairs(w->conv.weight), rows, panel, row, column % FID_PANEL)];
 }
 
 /* Sum of one output element over taps inside the input. */
