@@ -22,9 +22,14 @@ enum {
     FID_CPU_AVX512_BF16 = 1u << 3,
     FID_CPU_AMX_BF16 = 1u << 4,
     FID_CPU_AMX_INT8 = 1u << 5,
+    FID_CPU_SSE4 = 1u << 6,         /* SSE4.1 */
     FID_CPU_NEON_DOT = 1u << 8,
     FID_CPU_NEON_I8MM = 1u << 9,
     FID_CPU_NEON_FP16 = 1u << 10,
+    FID_CPU_SVE_256 = 1u << 11,     /* scalable vectors of exactly 256 bits */
+    FID_CPU_SVE_512 = 1u << 12,     /* of exactly 512 bits */
+    FID_CPU_RVV = 1u << 16,         /* RISC-V V: vectors of at least 128 bits */
+    FID_CPU_RVV_256 = 1u << 17,     /* of at least 256 bits */
 };
 
 /* One call of an operator. `args` follows the schema: inputs in order, then outputs. A list of output tensors

@@ -377,6 +377,7 @@ static test_bytes write_endless_loop(void) {
     return test_write(&environment, &program);
 }
 
+#ifndef FID_TESTS_WITHOUT_THREADS
 static void *cancel_soon(void *method) {
     const fid_value *value;
     while (fid_method_output(method, 0, &value) != FID_INVALID_STATE) {} /* until it runs */
@@ -404,6 +405,7 @@ static void test_cancel_from_another_thread(void **state) {
     fid_program_close(program);
     free(bytes.data);
 }
+#endif
 
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -425,7 +427,9 @@ int main(void) {
         cmocka_unit_test(test_program_closed_before_its_methods),
         cmocka_unit_test(test_programs_through_a_source),
         cmocka_unit_test(test_source_that_fails_or_is_cut),
+#ifndef FID_TESTS_WITHOUT_THREADS
         cmocka_unit_test(test_cancel_from_another_thread),
+#endif
     };
     return cmocka_run_group_tests(tests, start, NULL);
 }

@@ -1,4 +1,5 @@
 /* Accuracy of the vectors' elementary functions: over floats of every size, on every instruction set of this machine. */
+#include "base/half.h"
 #include "kernels/cpu/kernel_testing.h"
 
 enum { COUNT = 4096 };
@@ -90,7 +91,59 @@ static void functions_are_accurate(void **state) {
     assert_false(failed);
 }
 
+/* ---- 16-bit floats, against base/half.h ---- */
+
+static bool same_float(float a, float b) { return memcmp(&a, &b, sizeof a) == 0 || (a != a && b != b); }
+
+static void expect_widened(const fidk_tiles *tiles, int which) {
+    static uint16_t x[1 << 16];
+    static float y[1 << 16];
+    for (size_t i = 0; i < 1 << 16; i++) x[i] = (uint16_t)i;
+    tiles->from_half[which](x, y, 1 << 16);
+    for (size_t i = 0; i < 1 << 16; i++) {
+        float right = which ? fid_float_from_bf16(x[i]) : fid_float_from_f16(x[i]);
+        if (!same_float(y[i], right)) fail_msg("%s: %s 0x%zx gives %g, not %g", tiles->name, which ? "bf16" : "f16", i, (double)y[i], (double)right);
+    }
+}
+
+static void expect_narrowed(const fidk_tiles *tiles, int which, const float *x, size_t count) {
+    static uint16_t y[COUNT];
+    tiles->to_half[which](x, y, count);
+    for (size_t i = 0; i < count; i++) {
+        uint16_t right = which ? fid_bf16_from_float(x[i]) : fid_f16_from_float(x[i]);
+        bool nan = x[i] != x[i] && (y[i] & 0x7fff) > (which ? 0x7f80 : 0x7c00);
+        if (y[i] != right && !nan) fail_msg("%s: %s of %a is 0x%x, not 0x%x", tiles->name, which ? "bf16" : "f16", (double)x[i], y[i], right);
+    }
+}
+
+/* Floats of every size, and those next to where float16 and bfloat16 round the other way. */
+static void expect_all_narrowed(const fidk_tiles *tiles, int which) {
+    static float x[COUNT];
+    for (uint64_t bits = 0; bits < (1ull << 32); bits += COUNT * 2003ull) {
+        for (size_t i = 0; i < COUNT; i++) x[i] = fid_float_from_bits((uint32_t)(bits + i * 2003));
+        expect_narrowed(tiles, which, x, COUNT);
+    }
+    for (uint32_t h = 0; h < 1 << 16; h++) {
+        uint32_t middle = fid_float_bits(which ? fid_float_from_bf16((uint16_t)h) : fid_float_from_f16((uint16_t)h)) + (which ? 0x8000 : 0x1000);
+        for (uint32_t i = 0; i < 3; i++) x[h % 1024 * 3 + i] = fid_float_from_bits(middle + i - 1);
+        if (h % 1024 == 1023) expect_narrowed(tiles, which, x, 3 * 1024 - 1); /* an odd length */
+    }
+}
+
+static void halves_convert_as_the_reference(void **state) {
+    const fidk_tiles *tiles;
+    uint32_t needs;
+    (void)state;
+    for (size_t s = 0; (tiles = fidk_tiles_at(s, &needs)); s++) {
+        if (needs & ~fid_cpu_detect()) continue;
+        for (int which = 0; which < 2; which++) {
+            expect_widened(tiles, which);
+            expect_all_narrowed(tiles, which);
+        }
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(functions_are_accurate)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(halves_convert_as_the_reference), cmocka_unit_test(functions_are_accurate)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

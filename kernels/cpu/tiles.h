@@ -204,9 +204,13 @@ typedef struct fidk_tiles {
 /* The sets that this library was built with, fastest first: name, and the FID_CPU_ bits that a machine must have for it. One list
  * for each architecture; `scalar` is portable C and stands in where the baseline has no vocabulary of its own. */
 #if defined(__x86_64__)
-#define FIDK_TILES_MAP(X) X(avx512, FID_CPU_AVX512) X(avx2, FID_CPU_AVX2_FMA) X(scalar, 0)
+#define FIDK_TILES_MAP(X) X(avx512, FID_CPU_AVX512) X(avx2, FID_CPU_AVX2_FMA) X(sse4, FID_CPU_SSE4) X(scalar, 0)
 #elif defined(__aarch64__)
-#define FIDK_TILES_MAP(X) X(neon, 0)
+#define FIDK_TILES_MAP(X) X(sve512, FID_CPU_SVE_512) X(sve256, FID_CPU_SVE_256) X(neon, 0)
+#elif defined(__riscv) && __riscv_xlen == 64 && defined(__clang__)
+#define FIDK_TILES_MAP(X) X(rvv256, FID_CPU_RVV_256) X(rvv128, FID_CPU_RVV) X(scalar, 0)
+#elif defined(__wasm_simd128__)
+#define FIDK_TILES_MAP(X) X(wasm, 0)
 #else
 #define FIDK_TILES_MAP(X) X(scalar, 0)
 #endif

@@ -1,19 +1,15 @@
 /* The vector vocabulary of the tile bodies for every other machine: 4 floats a vector, in the vector notation that gcc and
- * clang compile for whatever the target has (SSE2, NEON, WebAssembly, plain registers); see vec_avx512.h. */
+ * clang compile for whatever the target has (SSE2, plain registers); see vec_avx512.h. */
 #ifndef FID_KERNELS_CPU_VEC_BASE_H
 #define FID_KERNELS_CPU_VEC_BASE_H
 
-#include "base/half.h"
+#include "base/deps.h"
 
 #define VEC_NAME "scalar"
 #define VEC_LANES 4
 #define VEC_TABLE fidk_tiles_scalar
 #define VEC_FUSED 0 /* vec_fma rounds twice, or once: as the compiler likes */
-#ifdef __aarch64__
-#define VEC_GEMM_ROWS 6 /* 32 registers */
-#else
 #define VEC_GEMM_ROWS 2
-#endif
 #define VEC_GEMM_VECTORS 4
 #define VEC_WIDE_ROWS 1
 #define VEC_WIDE_VECTORS 8
@@ -89,18 +85,6 @@ VEC_INLINE void vec_transpose(vec *r) {
     vec a = r[0], b = r[1], c = r[2], d = r[3];
     for (int i = 0; i < VEC_LANES; i++) r[i] = (vec){a[i], b[i], c[i], d[i]};
 }
-/* 16-bit floats, VEC_LANES of them. */
-VEC_INLINE vec vec_load_f16(const uint16_t *p) {
-    return (vec){fid_float_from_f16(p[0]), fid_float_from_f16(p[1]), fid_float_from_f16(p[2]), fid_float_from_f16(p[3])};
-}
-VEC_INLINE vec vec_load_bf16(const uint16_t *p) {
-    return (vec){fid_float_from_bf16(p[0]), fid_float_from_bf16(p[1]), fid_float_from_bf16(p[2]), fid_float_from_bf16(p[3])};
-}
-VEC_INLINE void vec_store_f16(uint16_t *p, vec v) {
-    for (int i = 0; i < VEC_LANES; i++) p[i] = fid_f16_from_float(v[i]);
-}
-VEC_INLINE void vec_store_bf16(uint16_t *p, vec v) {
-    for (int i = 0; i < VEC_LANES; i++) p[i] = fid_bf16_from_float(v[i]);
-}
+#include "kernels/cpu/vec_half.h"
 
 #endif

@@ -1,0 +1,8 @@
+/* The tiles for Arm's scalable vectors of 512 bits. */
+#if defined(__aarch64__)
+#include "kernels/cpu/vec_sve.h"
+
+#include "kernels/cpu/tiles_body.h"
+#else
+typedef int fidk_no_sve512; /* an empty translation unit is not C */
+#endif
