@@ -35,7 +35,7 @@ def latency(entries, threads):
         ours = entry["systems"]["fidibus"]["min_ms"]
         best = min((f["min_ms"] for n, f in entry["systems"].items() if n in RIVALS), default=None)
         cells = [f"{entry['systems'][n]['min_ms'] / ours:.2f}" if n in entry["systems"] else "-" for n in names]
-        rows.append([entry["model"], f"{ours:.2f}", f"{entry['systems']['fidibus']['median_ms']:.2f}", f"**{best / ours:.2f}**" if best else "-", *cells])
+        rows.append([entry["model"], f"{ours:.2f}", f"{entry['systems']['fidibus']['median_ms']:.2f}" if "median_ms" in entry["systems"]["fidibus"] else "-", f"**{best / ours:.2f}**" if best else "-", *cells])
     return table(["model", "fidibus ms", "median", "fastest rival", *names], rows)
 
 
@@ -48,8 +48,8 @@ def start(entries):
             f = entry["systems"].get(name)
             cells += [f"{f['load_ms'] + f['first_ms']:.1f}", f"{f['rss_bytes'] / 1e6:.0f}"] if f else ["-", "-"]
         ours = entry["systems"]["fidibus"]
-        rows.append([entry["model"], f"{ours['file_bytes'] / 1e6:.1f}", f"{ours['planned_bytes'] / 1e6:.1f}", *cells])
-    head = ["model", "file MB", "plan MB"]
+        rows.append([entry["model"], f"{(ours['file_bytes'] + ours['planned_bytes']) / 1e6:.1f}", *cells])
+    head = ["model", "file and plan MB"]
     for name in names:
         head += [f"{name} ms", "MB"]
     return table(head, rows)
