@@ -183,10 +183,11 @@ static void gather_patches(const void *self, size_t row, size_t rows, size_t k, 
 
 /* ---- Products ---- */
 
+/* The rows of the product are the pixels of the input. A phase of a transposed convolution may have more outputs than inputs. */
 static bool is_pointwise(const fidk_conv *conv) {
+    const fid_window *w = &conv->window;
     for (size_t d = 0; d < 3; d++)
-        if (conv->window.kernel[d] != 1 || conv->window.stride[d] != 1 || conv->window.padding[d] || conv->window.padding_end[d])
-            return false;
+        if (w->kernel[d] != 1 || w->stride[d] != 1 || w->padding[d] || w->padding_end[d] || w->in[d] != w->out[d]) return false;
     return true;
 }
 
