@@ -4,6 +4,18 @@
 void *fid_call_persist(fid_call *call, size_t bytes) { return call->memory->persist(call->memory, bytes); }
 void *fid_call_scratch(fid_call *call, size_t bytes) { return call->memory->scratch(call->memory, bytes); }
 
+fid_status fid_call_resize(fid_call *call, uint32_t k, const int64_t *sizes, size_t rank) {
+    fid_tensor *out = fid_out_tensor(call, k);
+    size_t bytes;
+    if (out->dynamism == FID_DYNAMIC_UNBOUND && call->memory->grow) {
+        if (!fid_mul_sizes(sizes, rank, &bytes) || !fid_mul_size(bytes, fid_dtype_size((fid_dtype)out->dtype), &bytes)) {
+            return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: output %u is too large", call->name, k);
+        }
+        FID_TRY(call->memory->grow(call->memory, out, bytes));
+    }
+    return fid_tensor_resize(call->sink, out, sizes, rank);
+}
+
 const int64_t *fid_arg_ints(const fid_call *call, uint32_t i, size_t *out_count) {
     const fid_value *value = call->args[i];
     if (value->tag == FID_TAG_INT_LIST) {

@@ -52,10 +52,15 @@ typedef struct fid_call {
 void *fid_call_persist(fid_call *call, size_t bytes);
 void *fid_call_scratch(fid_call *call, size_t bytes);
 
-/* Behind the two: the runner implements it. */
+/* Gives output `k` sizes that data decide. One without an upper bound gets memory for them, where the runner can give it; then its
+ * `data` is new. */
+fid_status fid_call_resize(fid_call *call, uint32_t k, const int64_t *sizes, size_t rank);
+
+/* Behind the three: the runner implements it. */
 typedef struct fid_scratch {
     void *(*persist)(struct fid_scratch *self, size_t bytes);
     void *(*scratch)(struct fid_scratch *self, size_t bytes);
+    fid_status (*grow)(struct fid_scratch *self, fid_tensor *tensor, size_t bytes); /* NULL: tensors keep the memory they have */
 } fid_scratch;
 
 typedef struct fid_kernel {

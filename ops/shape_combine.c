@@ -119,6 +119,38 @@ fid_status fid_shape_unique_dim(const fid_call *call, fid_meta *outs, size_t out
     return shape_unique_dim(call, fid_arg_int(call, 1), true, true, outs);
 }
 
+/* self, dim, return_inverse, return_counts */
+fid_status fid_shape_unique_dim_consecutive(const fid_call *call, fid_meta *outs, size_t out_count) {
+    return fid_shape_unique_dim(call, outs, out_count);
+}
+
+/* Values, inverse, counts; upper bound: all elements differ. */
+static fid_status shape_unique(const fid_tensor *self, bool inverse, bool counts, fid_meta *outs) {
+    int64_t all = (int64_t)fid_tensor_numel(self), none = 0;
+    fid_meta_set(&outs[0], (fid_dtype)self->dtype, &all, 1);
+    if (inverse) fid_meta_set(&outs[1], FID_INT64, self->sizes, self->rank);
+    else fid_meta_set(&outs[1], FID_INT64, &none, 1);
+    fid_meta_set(&outs[2], FID_INT64, counts ? &all : &none, 1);
+    outs[0].bound_dims = 1;
+    outs[2].bound_dims = counts;
+    return FID_OK;
+}
+
+/* self, sorted, return_inverse, return_counts */
+fid_status fid_shape_unique2(const fid_call *call, fid_meta *outs, size_t out_count) {
+    (void)out_count;
+    return shape_unique(self_of(call), fid_arg_bool(call, 2), fid_arg_bool(call, 3), outs);
+}
+
+/* self, return_inverse, return_counts, dim?: of the flattened tensor, or, with a dimension, of its slices; then PyTorch gives inverse and
+ * counts, asked for or not. The only dimension of a vector counts as no dimension if it is named as 0. */
+fid_status fid_shape_unique_consecutive(const fid_call *call, fid_meta *outs, size_t out_count) {
+    (void)out_count;
+    bool flat = fid_arg_is_none(call, 3) || (self_of(call)->rank == 1 && fid_arg_int(call, 3) == 0);
+    if (!flat) return shape_unique_dim(call, fid_arg_int(call, 3), true, true, outs);
+    return shape_unique(self_of(call), fid_arg_bool(call, 1), fid_arg_bool(call, 2), outs);
+}
+
 /* self, mask, indices, fill */
 fid_status fid_shape_unsafe_masked_index(const fid_call *call, fid_meta *outs, size_t out_count) {
     (void)out_count;

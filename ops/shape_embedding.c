@@ -35,7 +35,10 @@ static fid_status embedding_bag(const fid_call *call, bool inner, fid_meta *outs
     int64_t bags[2] = {offsets->sizes[0] - last, weight->sizes[1]};
     fid_meta_set(&outs[0], (fid_dtype)weight->dtype, bags, 2);
     if (out_count < 4) return FID_OK;
-    fid_meta_set(&outs[1], FID_INT64, mode == 0 ? (int64_t[]){0} : indices->sizes, 1);
+    /* A plain sum of narrow floats needs no list of bags. */
+    bool padded = call->output_index > 8 && !fid_arg_is_none(call, 8) && (!inner || fid_arg_int(call, 8) >= 0);
+    bool listed = mode != 0 || padded || weight->dtype == FID_FLOAT64;
+    fid_meta_set(&outs[1], FID_INT64, listed ? indices->sizes : (int64_t[]){0}, 1);
     fid_meta_set(&outs[2], FID_INT64, inner ? bags : offsets->sizes, 1);
     fid_meta_set(&outs[3], FID_INT64, bags, mode == 2 ? 2 : 1);
     return FID_OK;

@@ -261,28 +261,3 @@ fid_status fid_shape_bucketize(const fid_call *call, fid_meta *outs, size_t out_
     fid_meta_set(outs, position_dtype(call), values ? values->sizes : NULL, values ? values->rank : 0);
     return FID_OK;
 }
-
-/* Values, inverse, counts; upper bound: all elements differ. */
-static fid_status shape_unique(const fid_tensor *self, bool inverse, bool counts, fid_meta *outs) {
-    int64_t all = (int64_t)fid_tensor_numel(self), none = 0;
-    fid_meta_set(&outs[0], (fid_dtype)self->dtype, &all, 1);
-    if (inverse) fid_meta_set(&outs[1], FID_INT64, self->sizes, self->rank);
-    else fid_meta_set(&outs[1], FID_INT64, &none, 1);
-    fid_meta_set(&outs[2], FID_INT64, counts ? &all : &none, 1);
-    outs[0].bound_dims = 1;
-    outs[2].bound_dims = counts;
-    return FID_OK;
-}
-
-/* self, sorted, return_inverse, return_counts */
-fid_status fid_shape_unique2(const fid_call *call, fid_meta *outs, size_t out_count) {
-    (void)out_count;
-    return shape_unique(self_of(call), fid_arg_bool(call, 2), fid_arg_bool(call, 3), outs);
-}
-
-/* self, return_inverse, return_counts, dim? */
-fid_status fid_shape_unique_consecutive(const fid_call *call, fid_meta *outs, size_t out_count) {
-    (void)out_count;
-    bool all = !fid_arg_is_none(call, 3) && fid_arg_int(call, 3) != 0; /* then PyTorch gives both, asked for or not */
-    return shape_unique(self_of(call), all || fid_arg_bool(call, 1), all || fid_arg_bool(call, 2), outs);
-}

@@ -73,9 +73,10 @@ fid_status fid_shape_rms_norm(const fid_call *call, fid_meta *outs, size_t out_c
 static fid_status batch_norm(const fid_call *call, bool running, bool saves, fid_meta *outs, size_t out_count) {
     static const char *const names[] = {"weight", "bias", "running_mean", "running_var"};
     const fid_tensor *input = fid_arg_tensor(call, 0);
-    if (input->rank < 2)
+    bool nothing = input->rank == 1 && input->sizes[0] == 0; /* PyTorch lets a vector without elements pass */
+    if (input->rank < 2 && !nothing)
         return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: input of rank %d, expected at least 2", call->name, input->rank);
-    int64_t channels = input->sizes[1];
+    int64_t channels = input->sizes[nothing ? 0 : 1];
     for (uint32_t i = 0; i < (running ? 4 : 2); i++)
         FID_TRY(channel_parameter(call, names[i], fid_arg_tensor(call, 1 + i), channels));
     fid_meta_like_image(&outs[0], input, input->sizes, input->rank);
@@ -96,6 +97,13 @@ fid_status fid_shape_batch_norm(const fid_call *call, fid_meta *outs, size_t out
 /* (input, weight?, bias?, training, momentum, eps) */
 fid_status fid_shape_batch_norm_no_stats(const fid_call *call, fid_meta *outs, size_t out_count) {
     return batch_norm(call, false, fid_arg_bool(call, 3), outs, out_count);
+}
+
+/* (input, weight?, bias?, running_mean, running_var, momentum, eps): in training; a fourth result is of no use here and empty. */
+fid_status fid_shape_batch_norm_with_update(const fid_call *call, fid_meta *outs, size_t out_count) {
+    FID_TRY(batch_norm(call, true, true, outs, out_count));
+    if (out_count > 3) fid_meta_set(&outs[3], FID_UINT8, (int64_t[]){0}, 1);
+    return FID_OK;
 }
 
 /* As before, with the new running mean and variance as outputs 3 and 4. */

@@ -101,15 +101,19 @@ fid_status fid_shape_sum_to_size(const fid_call *call, fid_meta *outs, size_t ou
     const fid_tensor *self = fid_arg_tensor(call, 0);
     size_t count;
     const int64_t *sizes = fid_arg_ints(call, 1, &count);
-    bool fits = count <= self->rank;
+    bool fits = count <= self->rank, sums = count < self->rank || count == 0;
     (void)out_count;
-    for (size_t d = 0; fits && d < count; d++) fits = sizes[d] == 1 || sizes[d] == self->sizes[self->rank - count + d];
+    for (size_t d = 0; fits && d < count; d++) {
+        fits = sizes[d] == 1 || sizes[d] == self->sizes[self->rank - count + d];
+        sums |= sizes[d] != self->sizes[self->rank - count + d];
+    }
     if (!fits) {
         char from[120], to[120];
         return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: the shape %s does not sum up to %s", call->name,
                         fid_shape_text(self->sizes, self->rank, from, sizeof from), fid_shape_text(sizes, count, to, sizeof to));
     }
-    fid_meta_set(outs, self_dtype(call), sizes, count);
+    bool widens = sums && !fid_dtype_is_float(self_dtype(call)) && !fid_dtype_is_complex(self_dtype(call)); /* whole numbers are summed in int64; without a sum nothing changes */
+    fid_meta_set(outs, widens ? FID_INT64 : self_dtype(call), sizes, count);
     return FID_OK;
 }
 
@@ -139,9 +143,18 @@ static fid_status element_loss(const fid_call *call, uint32_t tensors, uint32_t 
 LOSS(pointwise_loss, 2, 2)
 LOSS(weighted_loss, 3, 3)
 LOSS(twice_weighted_loss, 4, 4)
-LOSS(margin_loss, 2, 3)
-LOSS(ranking_loss, 3, 4)
-LOSS(poisson_loss, 2, 5)
+/* A margin or an exponential makes whole numbers floats. */
+#define FLOAT_LOSS(name, tensors, reduction)                                                  \
+    fid_status fid_shape_##name(const fid_call *call, fid_meta *outs, size_t out_count) {     \
+        (void)out_count; /* one */                                                            \
+        FID_TRY(element_loss(call, tensors, reduction, outs));                                \
+        outs->dtype = (uint8_t)fid_dtype_to_float((fid_dtype)outs->dtype);                    \
+        return FID_OK;                                                                        \
+    }
+
+FLOAT_LOSS(margin_loss, 2, 3)
+FLOAT_LOSS(ranking_loss, 3, 4)
+FLOAT_LOSS(poisson_loss, 2, 5)
 
 /* Losses between vectors of the last dimension; `inputs` tensors broadcast. */
 static fid_status vector_loss(const fid_call *call, uint32_t inputs, uint32_t reduction, fid_meta *out) {

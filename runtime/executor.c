@@ -42,7 +42,8 @@ void fid_method_rebind(fid_method *method) {
 
 /* Tensors that have no place of their own may be read before anything gave them one. */
 static fid_status check_data(fid_method *method, const fid_method_call *mc) {
-    uint32_t count = mc->is_view ? mc->call.output_index : mc->call.arg_count;
+    bool makes = mc->is_view || (mc->op->kind == FID_OP_DATA_DEPENDENT && !mc->op->shape); /* the call gives its outputs memory */
+    uint32_t count = makes ? mc->call.output_index : mc->call.arg_count;
     fid_tensor_walk walk = {0};
     for (const fid_tensor *tensor; (tensor = fid_next_tensor(&walk, mc->call.args, count));) {
         if (!tensor->data && fid_tensor_numel(tensor) > 0) {

@@ -66,7 +66,12 @@ static void *scratch(fid_scratch *self, size_t bytes) {
     return memory;
 }
 
-void fid_method_scratch_init(fid_method *method) { method->memory = (fid_scratch){persist, scratch}; }
+/* Tensors of a method's calls are the method's. */
+static fid_status grow(fid_scratch *self, fid_tensor *tensor, size_t bytes) {
+    return fid_method_grow_home((fid_method *)(void *)self, (fid_method_tensor *)(void *)tensor, bytes);
+}
+
+void fid_method_scratch_init(fid_method *method) { method->memory = (fid_scratch){persist, scratch, grow}; }
 
 fid_status fid_method_scratch_reserve(fid_method *method, size_t size) {
     if (size <= method->scratch_size) return FID_OK;

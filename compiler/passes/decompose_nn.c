@@ -202,6 +202,7 @@ static fid_status adaptive_avg_pool3d(fidc_rewriter *rw) {
 
 static fid_status batch_norm(fidc_rewriter *rw) {
     bool training = fidc_rw_bool(rw, 5, false), stats = fidc_rw_value(rw, 3) && fidc_rw_value(rw, 4);
+    if (fidc_rw_value(rw, 0)->rank < 2) return fidc_rw_become(rw, fidc_rw_value(rw, 0)); /* no elements */
     fidc_arg x = fidc_rw_arg(rw, 0), weight = fidc_rw_arg(rw, 1), bias = fidc_rw_arg(rw, 2);
     if (training && stats) {
         return fidc_rw_refuse(rw, "batch norm in training mode changes its running statistics; export the model after model.eval()");

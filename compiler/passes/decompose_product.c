@@ -66,6 +66,9 @@ static fid_status outer(fidc_rewriter *rw) {
 static fid_status bilinear(fidc_rewriter *rw) {
     fidc_value *a = fidc_rw_value(rw, 0), *b = fidc_rw_value(rw, 1), *w = fidc_rw_value(rw, 2), *bias = fidc_rw_value(rw, 3);
     if (!a->rank || !b->rank || w->rank != 3) return fidc_rw_keep(rw);
+    fid_dtype dtype = fidc_compute_dtype((fid_dtype)w->dtype); /* narrow floats are rounded once, at the end */
+    a = fidc_rw_cast(rw, a, dtype), b = fidc_rw_cast(rw, b, dtype), w = fidc_rw_cast(rw, w, dtype);
+    if (!a || !b || !w) return fidc_rw_become(rw, NULL);
     const fidc_expr *rows = fidc_expr_product(rw->program, a->sizes, a->rank - 1u);
     fidc_value *flat_a = fidc_rw_view(rw, a, (const fidc_expr *[]){rows, a->sizes[a->rank - 1]}, 2);
     fidc_value *flat_b = fidc_rw_view(rw, b, (const fidc_expr *[]){rows, fidc_expr_const(rw->program, 1), b->sizes[b->rank - 1]}, 3);
@@ -77,8 +80,9 @@ static fid_status bilinear(fidc_rewriter *rw) {
     half = fidc_rw_view(rw, half, (const fidc_expr *[]){rows, w->sizes[0], w->sizes[2]}, 3);
     fidc_value *terms = RW(rw, mul_Tensor, fidc_v(half), fidc_v(flat_b));
     int64_t last = -1;
-    fidc_value *sum = RW(rw, sum_dim_IntList, fidc_v(terms), fidc_ints(rw->program, &last, 1));
+    fidc_value *sum = !terms ? NULL : RW(rw, sum_dim_IntList, fidc_v(terms), fidc_ints(rw->program, &last, 1), fidc_b(false), fidc_t((fid_dtype)terms->dtype));
     if (bias) sum = RW(rw, add_Tensor, fidc_v(sum), fidc_v(bias));
+    sum = fidc_rw_cast(rw, sum, (fid_dtype)fidc_rw_out(rw)->dtype);
     return fidc_rw_become(rw, fidc_rw_view(rw, sum, fidc_rw_out(rw)->sizes, fidc_rw_out(rw)->rank));
 }
 
@@ -344,11 +348,14 @@ static fid_status added_product(fidc_rewriter *rw, fidc_value *sum) {
     return fidc_rw_become(rw, RW(rw, add_Tensor, fidc_v(self), fidc_v(sum)));
 }
 
+/* The sum over the batch is one product whose inner dimension is batch times inner: (n, b m) (b m, p). */
 static fid_status addbmm(fidc_rewriter *rw) {
-    fidc_value *all = RW(rw, bmm, fidc_rw_arg(rw, 1), fidc_rw_arg(rw, 2));
-    int64_t first = 0;
-    if (!all) return fidc_rw_become(rw, NULL);
-    return added_product(rw, RW(rw, sum_dim_IntList, fidc_v(all), fidc_ints(rw->program, &first, 1), fidc_b(false), fidc_t((fid_dtype)all->dtype)));
+    fidc_value *a = fidc_rw_value(rw, 1), *b = fidc_rw_value(rw, 2);
+    if (a->rank != 3 || b->rank != 3) return fidc_rw_keep(rw);
+    const fidc_expr *inner = fidc_expr_binary(rw->program, FIDC_EXPR_MUL, a->sizes[0], a->sizes[2]);
+    fidc_value *left = fidc_rw_view(rw, fidc_rw_permute(rw, a, (int64_t[]){1, 0, 2}), (const fidc_expr *[]){a->sizes[1], inner}, 2);
+    fidc_value *right = fidc_rw_view(rw, b, (const fidc_expr *[]){inner, b->sizes[2]}, 2);
+    return added_product(rw, left && right ? RW(rw, mm, fidc_v(left), fidc_v(right)) : NULL);
 }
 
 static fid_status baddbmm(fidc_rewriter *rw) { return added_product(rw, RW(rw, bmm, fidc_rw_arg(rw, 1), fidc_rw_arg(rw, 2))); }
@@ -367,12 +374,25 @@ static fid_status product_of_list(fidc_rewriter *rw) {
     return fidc_rw_become(rw, all);
 }
 
+/* A dimension of one element goes with any: what is opposite is summed first. */
+static fidc_value *sum_opposite(fidc_rewriter *rw, fidc_value *x, int64_t dim, const fidc_value *other, int64_t other_dim) {
+    if (!x || !other || dim >= x->rank || other_dim >= other->rank) return x;
+    if (fidc_size(other, (size_t)other_dim) != 1 || fidc_size(x, (size_t)dim) == 1) return x;
+    return fidc_rw_cast(rw, fidc_rw_sum_dim(rw, x, dim, true), (fid_dtype)x->dtype);
+}
+
 /* Both operands as matrices: what is summed at the right of the one and at the left of the other. */
 static fid_status tensordot(fidc_rewriter *rw) {
     fidc_value *a = fidc_rw_value(rw, 0), *b = fidc_rw_value(rw, 1);
     int64_t summed[2][FID_MAX_RANK], order[2][FID_MAX_RANK];
     size_t count, other;
     if (!fidc_rw_ints(rw, 2, summed[0], &count) || !fidc_rw_ints(rw, 3, summed[1], &other) || count != other) return fidc_rw_keep(rw);
+    for (size_t i = 0; i < count; i++) {
+        int64_t at_a = fidc_wrap(summed[0][i], a ? a->rank : 0), at_b = fidc_wrap(summed[1][i], b ? b->rank : 0);
+        a = sum_opposite(rw, a, at_a, b, at_b);
+        b = sum_opposite(rw, b, at_b, a, at_a);
+    }
+    if (!a || !b) return fidc_rw_become(rw, NULL);
     bool used[2][FID_MAX_RANK] = {{false}};
     const fidc_value *operands[2] = {a, b};
     for (size_t side = 0; side < 2; side++) {

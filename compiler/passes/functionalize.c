@@ -202,6 +202,33 @@ static fid_status functionalize_write(fidc_rewriter *rw, alias *target) {
     return FID_OK;
 }
 
+/* ---- Batch norm in training, which writes its running statistics though no name says so ---- */
+
+static bool moves_statistics(const fidc_node *node) {
+    bool always = fidc_is(node, FID_OPID__batch_norm_with_update);
+    bool asked = fidc_is(node, FID_OPID_batch_norm) || fidc_is(node, FID_OPID_native_batch_norm) || fidc_is(node, FID_OPID__native_batch_norm_legit);
+    if ((!always && !asked) || !fidc_value_of(&node->args[3]) || !fidc_value_of(&node->args[4])) return false;
+    return always || (node->args[5].kind == FIDC_ARG_BOOL && node->args[5].as.integer);
+}
+
+static fid_status functionalize_statistics(fidc_rewriter *rw) {
+    fidc_node *node = rw->node;
+    uint32_t next = fidc_is(node, FID_OPID__batch_norm_with_update) ? 5 : 6; /* momentum, eps */
+    alias *running[2] = {alias_of(rw->program, node->args[3].as.value), alias_of(rw->program, node->args[4].as.value)};
+    if (!running[0] || !running[1]) return FID_OUT_OF_MEMORY;
+    FID_TRY(refresh_args(rw, node->args, node->arg_count));
+    fidc_arg args[] = {node->args[0], node->args[1], node->args[2], node->args[3], node->args[4], fidc_b(true), node->args[next], node->args[next + 1]};
+    fidc_node *made = fidc_rw_emit_node(rw, FID_OPID__native_batch_norm_legit_functional, args, 8, 0);
+    for (uint32_t i = 0; made && i < 2; i++) {
+        fidc_value *content = as_written(rw, made->outputs[3 + i], running[i]->value);
+        if (!content) return fid_fail(rw->program->sink, FID_INVALID_PROGRAM, "cannot make %s functional", fidc_where(node));
+        FID_TRY(store(rw, running[i], content));
+    }
+    fidc_value *values[4] = {made ? made->outputs[0] : NULL, made ? made->outputs[1] : NULL, made ? made->outputs[2] : NULL};
+    if (node->output_count > 3) values[3] = fidc_rw_full(rw, node->outputs[3]->sizes, 1, FID_UINT8, fidc_i(0));
+    return fidc_rw_become_all(rw, values, node->output_count);
+}
+
 static bool is_view_copy(const fidc_node *node) {
     return node->op->kind == FID_OP_VIEW && node->op->reference && node->args[0].kind == FIDC_ARG_VALUE;
 }
@@ -252,6 +279,7 @@ static fid_status functionalize_node(fidc_rewriter *rw, const fidc_rules *views,
         named = alias_of(rw->program, first);
         if (!named) return FID_OUT_OF_MEMORY;
     }
+    if (moves_statistics(node)) return functionalize_statistics(rw);
     if (track) FID_TRY(refresh_args(rw, node->args, node->arg_count));
     if (node->in_place && (!named || !node->output_count)) {
         return fid_fail(rw->program->sink, FID_INVALID_PROGRAM, "%s is in place without a tensor", fidc_where(node));
@@ -295,7 +323,7 @@ static fid_status collect_mutations(fidc_graph *graph) {
 
 static bool has_writes(const fidc_graph *graph) {
     for (const fidc_node *node = graph->first; node; node = node->next) {
-        if (node->in_place) return true;
+        if (node->in_place || moves_statistics(node)) return true;
     }
     return false;
 }

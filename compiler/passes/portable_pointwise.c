@@ -99,7 +99,10 @@ static fid_status threshold(fidc_rewriter *rw) {
 
 /* ---- Arithmetic ---- */
 
-static fid_status square(fidc_rewriter *rw) { return fidc_rw_become(rw, mul(rw, fidc_rw_value(rw, 0), fidc_rw_value(rw, 0))); }
+static fid_status square(fidc_rewriter *rw) {
+    fidc_value *x = fidc_rw_cast(rw, fidc_rw_value(rw, 0), (fid_dtype)fidc_rw_out(rw)->dtype);
+    return fidc_rw_become(rw, mul(rw, x, x));
+}
 
 static fid_status rsub_tensor(fidc_rewriter *rw) {
     return fidc_rw_become(rw, RW(rw, sub_Tensor, fidc_rw_arg(rw, 1), fidc_rw_arg(rw, 0), fidc_rw_arg(rw, 2)));

@@ -151,7 +151,7 @@ TESTING void testing_print(void *self, fid_status status, const char *sentence) 
 TESTING fid_tensor *testing_run(const fid_op *op, const fid_kernel *kernel, size_t arg_count, fid_value *const *inputs, size_t outputs,
                                 uint32_t cpu, size_t threads, bool *out_declined) {
     static const fid_sink sink = {testing_print, NULL};
-    struct fid_scratch memory = {testing_take, testing_take};
+    struct fid_scratch memory = {testing_take, testing_take, NULL};
     fid_threads pool = {testing_run_threads, &threads, (uint32_t)threads};
     fid_value *args[32];
     fid_meta metas[8] = {0};

@@ -31,7 +31,6 @@ static double bessel_scaled(double x, int order) {
 }
 
 static double bessel(double x, int order) {
-    if (isinf(x)) return order ? x : INFINITY;
     return bessel_scaled(x, order) * exp(fabs(x));
 }
 
@@ -90,10 +89,10 @@ static double finite_or_nan(double x, double value) { return isinf(x) ? NAN : va
 
 static double spherical(double x) { return x == 0 ? 1 : isinf(x) ? 0 : sin(x) / x; }
 
-FIDK_FLOAT_UNARY(i0, bessel(x, 0))
-FIDK_FLOAT_UNARY(special_i0, bessel(x, 0))
+FIDK_FLOAT_UNARY(i0, finite_or_nan(x, bessel(x, 0)))
+FIDK_FLOAT_UNARY(special_i0, finite_or_nan(x, bessel(x, 0)))
 FIDK_FLOAT_UNARY(special_i0e, bessel_scaled(x, 0))
-FIDK_FLOAT_UNARY(special_i1, bessel(x, 1))
+FIDK_FLOAT_UNARY(special_i1, finite_or_nan(x, bessel(x, 1)))
 FIDK_FLOAT_UNARY(special_i1e, bessel_scaled(x, 1))
 FIDK_FLOAT_UNARY(special_modified_bessel_i0, finite_or_nan(x, bessel(x, 0)))
 FIDK_FLOAT_UNARY(special_modified_bessel_i1, finite_or_nan(x, bessel(x, 1)))

@@ -22,9 +22,10 @@ static double digamma_of(double x) {
 static double zeta(double s, double q) {
     static const double bernoulli[] = {1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160, -691.0 / 1307674368000};
     if (s == 1) return INFINITY;
-    if (!(s > 1) || isnan(q)) return NAN;
-    if (q <= 0 && q == floor(q)) return INFINITY;
-    if (q <= 0 && s != floor(s)) return NAN;
+    if (s < 1) return NAN;
+    if (q <= 0 && q == floor(q)) return INFINITY; /* before NaN in s, as in PyTorch */
+    if (isnan(s) || isnan(q) || (q <= 0 && s != floor(s))) return NAN;
+    if (isinf(s)) return q == 1 ? 1 : q < 1 ? INFINITY : NAN;
     if (q < -100000) q += -100000 - floor(q); /* what lies before counts less than float32 can tell */
     double sum = 0;
     for (; q < 10; q++) sum += pow(q, -s);
@@ -75,9 +76,10 @@ static double upper_fraction(double a, double x) {
 
 static double incomplete(double a, double x, bool upper) {
     double lower;
-    if (isnan(a) || isnan(x) || a < 0 || x < 0 || (a == 0 && x == 0) || (isinf(a) && isinf(x))) return NAN;
-    if (a == 0 || isinf(x)) lower = 1;
+    if (a < 0 || x < 0 || (a == 0 && !(x > 0)) || (isinf(a) && isinf(x))) return NAN;
+    if (a == 0 || (isinf(x) && x > 0)) lower = 1; /* an end of one argument decides, even if the other is NaN, as in PyTorch */
     else if (x == 0 || isinf(a)) lower = 0;
+    else if (isnan(a) || isnan(x)) return NAN;
     else if (x < a + 1) lower = lower_series(a, x);
     else return upper ? upper_fraction(a, x) : 1 - upper_fraction(a, x);
     return upper ? 1 - lower : lower;
@@ -103,7 +105,17 @@ static fid_status with_number(fid_call *call, uint32_t tensor, uint32_t number, 
     return fidk_elementwise_run(&e, function);
 }
 
-static fidk_element value_polygamma(const fidk_element *in, fidk_elementwise *e) { return fidk_real(polygamma_of(e->extra[0].d, in[0].d)); }
+/* At the poles of trigamma PyTorch gives what the sine of a rounded multiple of pi leaves. */
+static double trigamma_at_pole(fid_dtype dtype, double x) {
+    double sine = fidk_wide(dtype) == FID_FLOAT32 ? (double)sinf((float)PI * (float)x) : sin(PI * x);
+    return PI * PI / (sine * sine);
+}
+
+static fidk_element value_polygamma(const fidk_element *in, fidk_elementwise *e) {
+    double n = e->extra[0].d, x = in[0].d;
+    if (n == 1 && x < 0 && x == floor(x) && !isinf(x)) return fidk_real(trigamma_at_pole(e->compute, x));
+    return fidk_real(polygamma_of(n, x));
+}
 
 /* The logarithm of the multivariate gamma function of dimension p. */
 static fidk_element value_mvlgamma(const fidk_element *in, fidk_elementwise *e) {

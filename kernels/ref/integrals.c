@@ -6,12 +6,20 @@ typedef struct trapezoids {
     const fid_tensor *y, *x;
     int64_t y_at, x_at, y_step, x_step;
     double dx;
+    fid_dtype dtype; /* of y and x together */
 } trapezoids;
 
+/* Differences, sums and products of whole numbers wrap in their dtype. */
+static double wrapped(fid_dtype dtype, double value) {
+    bool whole = !fid_dtype_is_float(dtype) && fabs(value) < 9.2e18;
+    return whole ? (double)fidk_convert(fidk_int((int64_t)value), FID_INT64, dtype).i : value;
+}
+
 static double piece(const trapezoids *t, int64_t i) {
-    double width = t->dx;
-    if (t->x) width = fidk_get_real(t->x, t->x_at + (i + 1) * t->x_step) - fidk_get_real(t->x, t->x_at + i * t->x_step);
-    return (fidk_get_real(t->y, t->y_at + i * t->y_step) + fidk_get_real(t->y, t->y_at + (i + 1) * t->y_step)) * width / 2;
+    double both = fidk_get_real(t->y, t->y_at + i * t->y_step) + fidk_get_real(t->y, t->y_at + (i + 1) * t->y_step);
+    if (!t->x) return both * t->dx / 2;
+    double width = fidk_get_real(t->x, t->x_at + (i + 1) * t->x_step) - fidk_get_real(t->x, t->x_at + i * t->x_step);
+    return wrapped(t->dtype, wrapped((fid_dtype)t->y->dtype, both) * wrapped((fid_dtype)t->x->dtype, width)) / 2;
 }
 
 static void integrate(const trapezoids *t, int64_t pieces, const fid_tensor *out, int64_t at, int64_t step, bool cumulative) {
@@ -36,6 +44,7 @@ static fid_status trapezoid(fid_call *call, bool has_x, bool cumulative) {
     if (fid_dtype_is_complex((fid_dtype)fid_out_tensor(call, 0)->dtype)) return fidk_refuse_complex(call);
     const fid_tensor *y = fid_arg_tensor(call, 0), *out = fid_out_tensor(call, 0);
     trapezoids t = {.y = y, .x = has_x ? fid_arg_tensor(call, 1) : NULL, .dx = has_x ? 0 : fid_arg_double(call, 1)};
+    if (has_x) t.dtype = fid_result_type(call, 0, 2);
     int64_t sizes[FID_MAX_RANK], x_strides[FID_MAX_RANK] = {0}, out_strides[FID_MAX_RANK];
     size_t dim, kept = 0;
     FID_TRY(fid_wrap_dim(call, fid_arg_int(call, 2), y->rank, &dim));

@@ -6,6 +6,7 @@ typedef struct loss_inputs {
     double x[FIDK_OPERANDS]; /* tensor arguments in order; an absent one is 1 */
     double p;                /* beta, delta, margin, ... */
     bool a, b;               /* switches */
+    fid_dtype dtype;         /* of the tensors together */
     double eps;
 } loss_inputs;
 
@@ -104,7 +105,13 @@ LOSS(binary_cross_entropy_with_logits, 4, 4, (void)0, in->x[2] * logits_entropy(
 LOSS(kl_div, 2, 2, l.in.a = fid_arg_bool(call, 3), divergence(x, t, in->a))
 LOSS(soft_margin_loss, 2, 2, (void)0, log1p(exp(-t * x)))
 LOSS(hinge_embedding_loss, 2, 3, l.in.p = fid_arg_double(call, 2), hinge(x, t, in->p))
-LOSS(margin_ranking_loss, 3, 4, l.in.p = fid_arg_double(call, 3), fidk_max(-in->x[2] * (x - t) + in->p, 0))
+/* Whole numbers wrap before the margin is added. */
+static double signed_gap(const loss_inputs *in) {
+    double gap = -in->x[2] * (in->x[0] - in->x[1]);
+    bool whole = !fid_dtype_is_float(in->dtype) && fabs(gap) < 9.2e18;
+    return whole ? (double)fidk_convert(fidk_int((int64_t)gap), FID_INT64, in->dtype).i : gap;
+}
+LOSS(margin_ranking_loss, 3, 4, (l.in.p = fid_arg_double(call, 3), l.in.dtype = fid_result_type(call, 0, 3)), fidk_max(signed_gap(in) + in->p, 0))
 LOSS(poisson_nll_loss, 2, 5,
      (l.in.a = fid_arg_bool(call, 2), l.in.b = fid_arg_bool(call, 3), l.in.eps = fid_arg_double(call, 4)),
      poisson(x, t, in->a, in->b, in->eps))

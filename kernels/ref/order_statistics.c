@@ -72,6 +72,69 @@ static bool equal(const fidk_reduction *r, const ranked *a, const ranked *b) {
     return r->form == FIDK_REAL ? a->value.d == b->value.d : a->value.i == b->value.i;
 }
 
+/* ---- Sorting by value alone as C++ standard libraries do it: by quicksort with the median of three until 16 items are left, then by
+ * insertion. Which of equal items is last follows from that, and users compare with PyTorch, which sorts so ---- */
+
+static bool below(const fidk_reduction *r, const ranked *a, const ranked *b) {
+    if (r->form != FIDK_REAL) return fidk_int_less(r->as, a->value.i, b->value.i);
+    return a->value.d < b->value.d || (!isnan(a->value.d) && isnan(b->value.d));
+}
+
+static void swap(ranked *a, ranked *b) {
+    ranked kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+/* Moves the median of the second, the middle and the last item to the front. */
+static void pivot_to_front(const fidk_reduction *r, ranked *first, ranked *end) {
+    ranked *a = first + 1, *b = first + (end - first) / 2, *c = end - 1;
+    bool ab = below(r, a, b), bc = below(r, b, c), ac = below(r, a, c);
+    swap(first, ab ? (bc ? b : ac ? c : a) : (ac ? a : bc ? c : b));
+}
+
+/* Where the items that are not below the pivot start. */
+static ranked *split(const fidk_reduction *r, ranked *first, ranked *end) {
+    const ranked *pivot = first;
+    ranked *low = first + 1, *high = end;
+    for (;; low++) {
+        while (below(r, low, pivot)) low++;
+        do high--; while (below(r, pivot, high));
+        if (!(low < high)) return low;
+        swap(low, high);
+    }
+}
+
+static void insert_all(const fidk_reduction *r, ranked *items, size_t count) {
+    for (size_t i = 1; i < count; i++) {
+        ranked item = items[i];
+        size_t at = i;
+        for (; at > 0 && below(r, &item, &items[at - 1]); at--) items[at] = items[at - 1];
+        items[at] = item;
+    }
+}
+
+/* Sorts but for runs of up to 16 items that are in place among the others. What quicksort does not halve often enough is sorted by heap. */
+static void sort_parts(const fidk_reduction *r, ranked *first, ranked *end, int depth) {
+    while (end - first > 16) {
+        if (depth-- == 0) {
+            heap_sort(r, first, (size_t)(end - first));
+            return;
+        }
+        pivot_to_front(r, first, end);
+        ranked *middle = split(r, first, end);
+        sort_parts(r, middle, end, depth);
+        end = middle;
+    }
+}
+
+static void sort_by_value(const fidk_reduction *r, ranked *items, size_t count) {
+    int depth = 0;
+    for (size_t rest = count; rest > 1; rest /= 2) depth += 2;
+    sort_parts(r, items, items + count, depth);
+    insert_all(r, items, count);
+}
+
 static size_t most_frequent(const fidk_reduction *r, const ranked *items, size_t count) {
     size_t best = 0, best_length = 0, start = 0;
     for (size_t i = 0; i < count; i++) {
@@ -84,7 +147,9 @@ static size_t most_frequent(const fidk_reduction *r, const ranked *items, size_t
     return best;
 }
 
-static fid_status pick(fid_call *call, uint32_t dims, uint32_t keepdim, pick_function *function) {
+typedef void sort_function(const fidk_reduction *r, ranked *items, size_t count);
+
+static fid_status pick(fid_call *call, uint32_t dims, uint32_t keepdim, pick_function *function, sort_function *sort) {
     fidk_reduction r;
     if (fid_dtype_is_complex((fid_dtype)fid_arg_tensor(call, 0)->dtype)) return fidk_refuse_complex(call);
     FID_TRY(fidk_reduction_begin(&r, call, dims, keepdim, (fid_dtype)fid_arg_tensor(call, 0)->dtype));
@@ -93,7 +158,8 @@ static fid_status pick(fid_call *call, uint32_t dims, uint32_t keepdim, pick_fun
     const fid_tensor *values = fid_out_tensor(call, 0);
     bool indices = call->output_index + 1 < call->arg_count;
     FIDK_WALK(&r.outer) {
-        load_sorted(&r, items);
+        load(&r, items);
+        sort(&r, items, (size_t)r.count);
         ranked none = {r.form == FIDK_REAL ? fidk_real(NAN) : fidk_int(0), 0}; /* the median of nothing */
         const ranked *found = r.count ? &items[function(&r, items, (size_t)r.count)] : &none;
         fidk_store((fid_dtype)values->dtype, values->data, r.outer.at[1], fidk_convert(found->value, r.as, (fid_dtype)values->dtype));
@@ -105,15 +171,16 @@ static fid_status pick(fid_call *call, uint32_t dims, uint32_t keepdim, pick_fun
 /* The most that one output's elements may need. */
 static size_t scratch_of_all(const fid_call *call) { return fid_tensor_numel(fid_arg_tensor(call, 0)) * sizeof(ranked); }
 
-#define ORDER_KERNEL(id, dims, keepdim, function)                                                              \
-    static fid_status run_##id(fid_call *call) { return pick(call, dims, keepdim, function); }                 \
+#define ORDER_KERNEL(id, dims, keepdim, function, sort)                                                        \
+    static fid_status run_##id(fid_call *call) { return pick(call, dims, keepdim, function, sort); }           \
     const fid_kernel fid_ref_##id = {.run = run_##id, .scratch_bytes = scratch_of_all};
 
-ORDER_KERNEL(median, FID_NO_ARG, FID_NO_ARG, middle)
-ORDER_KERNEL(median_dim, 1, 2, middle)
-ORDER_KERNEL(nanmedian, FID_NO_ARG, FID_NO_ARG, middle_number)
-ORDER_KERNEL(nanmedian_dim, 1, 2, middle_number)
-ORDER_KERNEL(mode, 1, 2, most_frequent)
+ORDER_KERNEL(median, FID_NO_ARG, FID_NO_ARG, middle, heap_sort)
+ORDER_KERNEL(median_dim, 1, 2, middle, heap_sort)
+ORDER_KERNEL(nanmedian, FID_NO_ARG, FID_NO_ARG, middle_number, heap_sort)
+ORDER_KERNEL(nanmedian_dim, 1, 2, middle_number, heap_sort)
+ORDER_KERNEL(mode, 1, 2, most_frequent, sort_by_value)
+
 
 /* ---- The k-th value, by partitions around the median of three: which of equals is named follows from that scheme, and users compare
  * with PyTorch, which has the same ---- */
@@ -121,12 +188,6 @@ ORDER_KERNEL(mode, 1, 2, most_frequent)
 static bool above(const fidk_reduction *r, const ranked *a, const ranked *b) {
     if (r->form != FIDK_REAL) return fidk_int_less(r->as, b->value.i, a->value.i);
     return a->value.d > b->value.d || (isnan(a->value.d) && !isnan(b->value.d));
-}
-
-static void swap(ranked *a, ranked *b) {
-    ranked kept = *a;
-    *a = *b;
-    *b = kept;
 }
 
 static void order_pair(const fidk_reduction *r, ranked *low, ranked *high) {

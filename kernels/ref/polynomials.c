@@ -16,7 +16,7 @@ static double next(family which, double k, double x, double p, double before) {
 
 static double polynomial(family which, double first, double x, double degree) {
     double n = trunc(degree), before = 1, p = first;
-    if (n < 0) return 0;
+    if (!(n >= 0 && n < 9.2e18)) return 0; /* NaN and infinity become a negative degree in PyTorch */
     if (n > 1e6) return NAN; /* data must not decide how long a kernel runs */
     if (n == 0) return 1;
     for (double k = 1; k < n && !isnan(p); k++) {

@@ -67,7 +67,7 @@ static fid_status run_repeat_interleave_Tensor(fid_call *call) {
     int64_t total, at = 0;
     FID_TRY(count_repeats(call, repeats, &total));
     FID_TRY(check_output_size(call, 1, total));
-    FID_TRY(fid_tensor_resize(call->sink, out, &total, 1));
+    FID_TRY(fid_call_resize(call, 0, &total, 1));
     for (int64_t i = 0; i < repeats->sizes[0]; i++) {
         for (int64_t k = fidk_get_int(repeats, i * repeats->strides[0]); k > 0; k--) fidk_set_int(out, at++ * out->strides[0], i);
     }
@@ -115,7 +115,7 @@ static fid_status run_repeat_interleave_self_Tensor(fid_call *call) {
     FID_TRY(check_output_size(call, 3, total));
     int64_t sizes[FID_MAX_RANK] = {total}, stride = repeats->rank && count == length ? repeats->strides[0] : 0, at = 0;
     for (size_t i = 0; i < self->rank && !flat; i++) sizes[i] = i == dim ? total : self->sizes[i];
-    FID_TRY(fid_tensor_resize(call->sink, out, sizes, flat ? 1 : self->rank));
+    FID_TRY(fid_call_resize(call, 0, sizes, flat ? 1 : self->rank));
     if (flat) repeat_flat(out, self, repeats, stride);
     for (int64_t i = 0; i < length && !flat; i++) {
         int64_t times = fidk_get_int(repeats, i * stride);

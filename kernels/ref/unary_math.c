@@ -49,7 +49,15 @@ static fidk_element direction(const fidk_element *in, fidk_elementwise *e) {
 }
 
 FIDK_KERNEL(neg, fidk_unary_complex(call, negated))
-FIDK_KERNEL(square, fidk_unary_complex(call, squared))
+static fid_status run_square(fid_call *call) {
+    fid_dtype dtype = (fid_dtype)fid_arg_tensor(call, 0)->dtype;
+    fidk_elementwise e = fidk_elementwise_begin(call, dtype == FID_BOOL ? FID_INT64 : dtype);
+    e.takes_complex = true;
+    fidk_operand_add(&e, 0, e.compute);
+    return fidk_elementwise_run(&e, squared);
+}
+
+const fid_kernel fid_ref_square = {.run = run_square};
 FIDK_KERNEL(conj_physical, fidk_unary_complex(call, conjugate))
 FIDK_KERNEL(sgn, fidk_unary_complex(call, direction))
 

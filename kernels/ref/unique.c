@@ -66,14 +66,11 @@ static fid_status find_groups(fid_call *call, bool sorted, bool inverse, bool co
 /* self, sorted, return_inverse, return_counts: always sorted. */
 static fid_status run__unique2(fid_call *call) { return find_groups(call, true, fid_arg_bool(call, 2), fid_arg_bool(call, 3)); }
 
-/* self, return_inverse, return_counts, dim?: of the flattened tensor. */
+/* self, return_inverse, return_counts, dim?: of the flattened tensor, or of slices. */
 static fid_status run_unique_consecutive(fid_call *call) {
-    if (!fid_arg_is_none(call, 3) && fid_arg_tensor(call, 0)->rank != 1) {
-        return fid_fail(call->sink, FID_NOT_SUPPORTED, "%s: only tensors of one dimension can be compared along a dimension",
-                        call->name);
-    }
-    bool all = !fid_arg_is_none(call, 3) && fid_arg_int(call, 3) != 0; /* then PyTorch gives both, asked for or not */
-    return find_groups(call, false, all || fid_arg_bool(call, 1), all || fid_arg_bool(call, 2));
+    bool flat = fid_arg_is_none(call, 3) || (fid_arg_tensor(call, 0)->rank == 1 && fid_arg_int(call, 3) == 0);
+    if (!flat) return fidk_unique_slices(call, fid_arg_int(call, 3), true);
+    return find_groups(call, false, fid_arg_bool(call, 1), fid_arg_bool(call, 2));
 }
 
 static size_t unique_bytes(const fid_call *call) { return 2 * fid_tensor_numel(fid_arg_tensor(call, 0)) * sizeof(fidk_ranked) + 1; }

@@ -44,16 +44,16 @@ static fid_status resize_outputs(fid_call *call, size_t dim, int64_t groups) {
     return fid_tensor_resize(call->sink, fid_out_tensor(call, 2), &groups, 1);
 }
 
-/* self, dim, sorted, return_inverse, return_counts */
-static fid_status run_unique_dim(fid_call *call) {
+fid_status fidk_unique_slices(fid_call *call, int64_t dim_arg, bool neighbours) {
     const fid_tensor *self = fid_arg_tensor(call, 0), *inverse = fid_out_tensor(call, 1), *counts = fid_out_tensor(call, 2);
     size_t dim;
     FID_TRY(fidk_need_order(call, self));
-    FID_TRY(fid_wrap_dim(call, fid_arg_int(call, 1), self->rank, &dim));
+    FID_TRY(fid_wrap_dim(call, dim_arg, self->rank, &dim));
     int64_t count = self->rank ? self->sizes[dim] : 1, groups = 0;
     int64_t *order = fid_call_scratch(call, ((size_t)count + 1) * sizeof *order);
     if (!order) return FID_OUT_OF_MEMORY;
-    sort_slices(self, dim, order, count);
+    if (!neighbours) sort_slices(self, dim, order, count);
+    for (int64_t i = 0; i < count && neighbours; i++) order[i] = i;
     for (int64_t i = 0; i < count; i++) groups += i == 0 || compare_slices(self, dim, order[i - 1], order[i]) != 0;
     FID_TRY(resize_outputs(call, dim, groups));
     int64_t group = -1, members = 0;
@@ -69,6 +69,11 @@ static fid_status run_unique_dim(fid_call *call) {
     return FID_OK;
 }
 
+/* self, dim, ...: what is asked for is given anyway. */
+static fid_status run_unique_dim(fid_call *call) { return fidk_unique_slices(call, fid_arg_int(call, 1), false); }
+static fid_status run_unique_dim_consecutive(fid_call *call) { return fidk_unique_slices(call, fid_arg_int(call, 1), true); }
+
 static size_t unique_dim_bytes(const fid_call *call) { return (fid_tensor_numel(fid_arg_tensor(call, 0)) + 2) * sizeof(int64_t); }
 
 const fid_kernel fid_ref_unique_dim = {.run = run_unique_dim, .scratch_bytes = unique_dim_bytes};
+const fid_kernel fid_ref_unique_dim_consecutive = {.run = run_unique_dim_consecutive, .scratch_bytes = unique_dim_bytes};

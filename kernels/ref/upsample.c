@@ -134,6 +134,35 @@ static void resample_dim(const taps *t, size_t outer, size_t in, size_t out, siz
         }
 }
 
+/* ---- Images of bytes: weights of 16 bits, rounded to a byte after each dimension, as PyTorch has it ---- */
+
+static bool in_bytes(const fid_resample *r, method m) { return r->input->dtype == FID_UINT8 && r->spatial == 2 && m >= LINEAR; }
+
+/* Taps beyond the border were clamped onto it: one tap for each input position, so that each is rounded once. */
+static void merge_taps(const taps *t, size_t out) {
+    for (size_t i = 0; i < out; i++) {
+        const int64_t *index = t->index + i * t->count;
+        double *weight = t->weight + i * t->count;
+        for (size_t j = 1; j < t->count; j++)
+            for (size_t k = 0; k < j; k++)
+                if (index[j] == index[k]) weight[k] += weight[j], weight[j] = 0;
+    }
+}
+
+/* Weights become whole numbers of 2^-bits, as many bits as the largest leaves below 2^15. Returns 2^bits. */
+static double quantize_taps(const taps *t, size_t out) {
+    double largest = 0, one = 1;
+    merge_taps(t, out);
+    for (size_t i = 0; i < out * t->count; i++) largest = fmax(largest, t->weight[i]);
+    for (int bits = 0; bits < 22 && floor(0.5 + largest * one * 2) < 32768; bits++) one *= 2;
+    for (size_t i = 0; i < out * t->count; i++) t->weight[i] = trunc(t->weight[i] * one + (t->weight[i] < 0 ? -0.5 : 0.5));
+    return one;
+}
+
+static void round_bytes(double *values, size_t count, double one) {
+    for (size_t i = 0; i < count; i++) values[i] = fmin(fmax(floor((values[i] + one / 2) / one), 0), 255);
+}
+
 static fid_status upsample(fid_call *call, fid_resample_form form, method m) {
     const fid_tensor *out = fid_out_tensor(call, 0);
     fid_resample r;
@@ -149,8 +178,10 @@ static fid_status upsample(fid_call *call, fid_resample_form form, method m) {
         FID_TRY(make_taps(call, &r, d, m, &t));
         sizes[d + 2] = r.out[d];
         FIDK_NEED(to = fidk_doubles(call, fidk_product(sizes, r.spatial + 2)));
+        double one = in_bytes(&r, m) ? quantize_taps(&t, (size_t)r.out[d]) : 0;
         resample_dim(&t, fidk_product(sizes, d + 2), (size_t)r.in[d], (size_t)r.out[d],
                      fidk_product(sizes + d + 3, r.spatial - d - 1), values, to);
+        if (one != 0) round_bytes(to, fidk_product(sizes, r.spatial + 2), one);
         values = to;
     }
     bool round = !fid_dtype_is_float((fid_dtype)out->dtype);

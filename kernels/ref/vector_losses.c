@@ -6,11 +6,12 @@ typedef struct vectors {
     size_t count;
     fidk_walk walk; /* over all vectors; at[k]: offset of tensor k's vector */
     int64_t steps[3], size;
+    fid_dtype dtype; /* of all together */
 } vectors;
 
 static fid_status vectors_begin(const fid_call *call, vectors *v, size_t count) {
     fid_meta both = {0};
-    *v = (vectors){.count = count};
+    *v = (vectors){.count = count, .dtype = fid_result_type(call, 0, (uint32_t)count)};
     for (uint32_t k = 0; k < count; k++) {
         v->tensors[k] = fid_arg_tensor(call, k);
         FID_TRY(fid_meta_broadcast(call, &both, v->tensors[k]));
@@ -51,13 +52,19 @@ static fid_status finish(const collected *c) {
 
 /* ---- cosine_embedding_loss(input1, input2, target, margin, reduction) ---- */
 
+/* Products of whole numbers wrap in their dtype, before they are summed in int64. */
+static double product_of(const vectors *v, double x, double y) {
+    if (fid_dtype_is_float(v->dtype)) return x * y;
+    return (double)fidk_convert(fidk_int(fidk_wrap_mul((int64_t)x, (int64_t)y)), FID_INT64, v->dtype).i;
+}
+
 static double cosine(const vectors *v) {
     double product = 0, a = 1e-12, b = 1e-12;
     for (int64_t i = 0; i < v->size; i++) {
         double x = get(v, 0, i), y = get(v, 1, i);
-        product += x * y;
-        a += x * x;
-        b += y * y;
+        product += product_of(v, x, y);
+        a += product_of(v, x, x);
+        b += product_of(v, y, y);
     }
     return product / sqrt(a * b);
 }
@@ -77,12 +84,19 @@ static fid_status run_cosine_embedding_loss(fid_call *call) {
 }
 const fid_kernel fid_ref_cosine_embedding_loss = {.run = run_cosine_embedding_loss};
 
+/* The difference of two elements; those of whole numbers wrap. */
+static double gap(const vectors *v, size_t a, size_t b, int64_t i) {
+    double x = get(v, a, i), y = get(v, b, i);
+    if (fid_dtype_is_float(v->dtype) || !(fabs(x - y) < 9.2e18)) return x - y;
+    return (double)fidk_convert(fidk_int((int64_t)(x - y)), FID_INT64, v->dtype).i;
+}
+
 /* ---- triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction) ---- */
 
 static double distance(const vectors *v, size_t a, size_t b, double p, double eps) {
     double total = p == -INFINITY ? INFINITY : 0;
     for (int64_t i = 0; i < v->size; i++) {
-        double size = fabs(get(v, a, i) - get(v, b, i) + eps);
+        double size = fabs(gap(v, a, b, i) + eps);
         if (isinf(p)) total = p > 0 ? fidk_max(total, size) : fidk_min(total, size);
         else total += p == 0 ? size != 0 : pow(size, p);
     }

@@ -300,6 +300,9 @@ def order(c):
             c.call("unique_consecutive", x, inverse, counts)
     c.call("unique_consecutive", ids(5, 5, 3, 5), False, False, 0)
     c.call("unique_consecutive", ids(5, 5, 3, 5), False, False, -1)
+    for dim in (0, 1, -2):
+        c.call("unique_consecutive", torch.tensor([[1, 1, 2, 2], [1, 1, 2, 2], [1, 1, 1, 2]]), True, True, dim)
+        c.call("unique_dim_consecutive", torch.tensor([[1, 1, 2, 2], [1, 1, 2, 2], [1, 1, 1, 2]]), dim, True, True)
 
 
 def combinations(c):

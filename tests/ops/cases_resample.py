@@ -30,6 +30,11 @@ def upsampling(c):
     c.call("upsample_bilinear2d.vec", x, None, False, [2.0, 2.0], layout=True, tol=TOLERANCE[torch.float32])
     c.call("upsample_nearest2d.vec", x, [3, 3], None, layout=True)
     c.call("upsample_nearest2d", c.tensor((1, 1, 2, 3), torch.uint8, 0, 200), [4, 5])
+    for row in ("upsample_bilinear2d", "upsample_bicubic2d", "_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa"):
+        for corners in (False, True):
+            for channels in (1, 5):
+                for size in ([7, 9], [2, 3], [4, 9]):
+                    c.call(row, c.tensor((1, channels, 4, 6), torch.uint8, 0, 256), size, corners)
     c.call("upsample_nearest2d", c.tensor((0, 1, 2, 3)), [4, 5])
     c.error("upsample_nearest2d", c.tensor((1, 2, 3)), [4, 5])
     c.error("upsample_nearest2d", x, [4])

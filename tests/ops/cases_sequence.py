@@ -81,6 +81,7 @@ def tables(c):
     table, flat = c.tensor((5, 2)), torch.tensor([1, 2, 3, 4, 0, 1])
     for mode in (0, 1, 2):
         c.call("_embedding_bag", table, flat, torch.tensor([0, 2, 2, 4]), False, mode)
+        c.call("_embedding_bag", table, flat, torch.tensor([0, 2, 2, 4]), False, mode, False, None, False, 1)
         c.call("embedding_bag", table, flat, torch.tensor([0, 2, 2, 4]), False, mode)
         c.call("_embedding_bag", table, flat, torch.tensor([0, 3, 6]), False, mode, False, None, True)
     for mode in (1, 2):

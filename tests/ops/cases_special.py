@@ -178,6 +178,51 @@ def lookups(c):
     c.call("zero", c.tensor((2, 0)))
 
 
+def ends(c):
+    c.comment("infinity, NaN, poles")
+    for dtype in (torch.float32, torch.float64, torch.bfloat16):
+        odd = torch.tensor([INF, -INF, NAN, 0.0, -0.0]).to(dtype)
+        for name in ("i0", "special_i0e", "special_i1", "special_i1e"):
+            if name == "i0" or dtype != torch.bfloat16:
+                c.call(name, odd)
+        a, b = torch.meshgrid(odd, torch.tensor([INF, -INF, NAN, 0.0, 1.0]).to(dtype), indexing="ij")
+        for name in ("igamma", "igammac"):
+            c.call(name, a.contiguous(), b.contiguous())
+        c.call("polygamma", 1, torch.tensor([-1.0, -2.0, -3.0, -9.0, 0.0]).to(dtype), tol=(2e-2, 0.0))
+    a, b = torch.meshgrid(torch.tensor([INF, -INF, NAN, 2.0]), torch.tensor([INF, -INF, NAN, 1.0]), indexing="ij")
+    c.call("special_zeta", a.contiguous(), b.contiguous(), tol=(2e-5, 2e-6))
+    for name in POLYNOMIALS:
+        c.call("special_" + name, torch.full((4,), 0.5), torch.tensor([INF, -INF, NAN, 2.0]))
+    c.comment("the last of equals, as a sort by value alone leaves them")
+    for count in (15, 16, 17, 40, 300):
+        for dtype in (torch.int32, torch.float32, torch.uint8):
+            c.call("mode", c.tensor((count,), torch.int32, 0, 5).to(dtype))
+    c.call("mode", torch.full((100,), 7))
+    c.call("mode", torch.arange(90) % 3)
+
+
+def whole_numbers(c):
+    c.comment("whole numbers become floats, or wrap, as the steps of PyTorch's formula do")
+    for x in (torch.tensor([True, False]), torch.tensor([3, -4])):
+        c.call("square", x)
+    for dtype in (torch.int32, torch.uint8, torch.bool, torch.float32):
+        x = c.tensor((2, 3), dtype, 0, 9) if dtype != torch.bool else torch.tensor([[True, False, True], [False, True, True]])
+        c.call("sum_to_size", x, [1, 3])
+        c.call("sum_to_size", x, [2, 3])
+    for dtype in (torch.int64, torch.int32, torch.uint8):
+        low = 0 if dtype == torch.uint8 else -9
+        x, y, z = (c.tensor((3, 4), dtype, low, 9) for _ in range(3))
+        for reduction in (0, 1, 2):
+            c.call("margin_ranking_loss", x, y, z, 0.5, reduction)
+            c.call("poisson_nll_loss", x, y, True, False, 1e-8, reduction, tol=(1e-5, 1e-5))
+            c.call("poisson_nll_loss", x.abs() + 1, y, False, True, 1e-8, reduction, tol=(1e-5, 1e-5)) if low == 0 else None
+            c.call("triplet_margin_loss", x, y, z, 1.0, 2.0, 1e-6, False, reduction)
+            c.call("cosine_embedding_loss", x + 20, y + 15, torch.tensor([1, -1, 1]), 0.1, reduction)
+        places = torch.tensor([3, 1, 8, 2], dtype=dtype)
+        c.call("trapezoid.x", x, places)
+        c.call("cumulative_trapezoid.x", x, places)
+
+
 def cases(c):
-    for part in (functions, numbers, small, losses, vector_losses, integrals, lookups):
+    for part in (functions, numbers, small, losses, vector_losses, integrals, lookups, ends, whole_numbers):
         part(c)

@@ -311,7 +311,7 @@ static bool outputs_intact(const fid_call *call) {
 
 static fid_status run_kernel(runner *r, const fid_op *op, const variant *v, fid_call *call) {
     const fid_kernel *kernel = v->cpu_kernel ? op->cpu : op->reference;
-    arena_scratch scratch = {{from_arena, from_arena}, &r->arena};
+    arena_scratch scratch = {{from_arena, from_arena, NULL}, &r->arena};
     call->memory = &scratch.base;
     fid_status status = fid_schema_check(op, call);
     if (status == FID_OK && kernel->prepare) status = kernel->prepare(call);

@@ -270,7 +270,7 @@ class Exam:
 
 def kind_of(reason):
     """A reason without names, numbers and places, so that equal faults count together."""
-    text = re.sub(r"^.*?\.pt[2e]: ", "", reason)
+    text = re.sub(r"^.*?\.pt[2e]: ", "", " ".join(reason.split()))
     text = re.sub(r" \(once, first .*?\.py:\d+.*\)$", "", text)
     text = re.sub(r"( '\w+')? at /[^ ]*\.py:\d+(: [^:]*)?", "", text)
     return re.sub(r"-?\d[\d.e+-]*", "N", text)[:150]
