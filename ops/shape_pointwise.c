@@ -49,7 +49,7 @@ static fid_dtype self_dtype(const fid_call *call) { return (fid_dtype)fid_arg_te
     }
 
 SHAPE(unary_same, like_self(call, self_dtype(call), outs))
-SHAPE(square, like_self(call, self_dtype(call) == FID_BOOL ? FID_INT64 : self_dtype(call), outs)) /* the power of a bool is a number */
+SHAPE(squared, like_self(call, self_dtype(call) == FID_BOOL ? FID_INT64 : self_dtype(call), outs)) /* the power of a bool is a number */
 SHAPE(unary_float, like_self(call, fid_dtype_to_float(self_dtype(call)), outs))
 SHAPE(unary_bool, like_self(call, FID_BOOL, outs))
 

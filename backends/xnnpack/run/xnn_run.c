@@ -32,7 +32,7 @@ static void *scratch(fid_scratch *self, size_t bytes) {
 }
 
 void fid_xnn_scratch_init(fid_xnn_graph *graph) {
-    graph->scratch = (fid_xnn_scratch){.interface = {persist, scratch}, .graph = graph};
+    graph->scratch = (fid_xnn_scratch){.interface = {persist, scratch, NULL}, .graph = graph};
 }
 
 fid_status fid_xnn_scratch_reserve(fid_xnn_graph *graph, size_t size) {
