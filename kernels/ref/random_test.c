@@ -34,7 +34,7 @@ static fid_value vector(tensor *t, fid_dtype dtype) {
 }
 
 static void start(const fid_kernel *kernel, fid_call *call) {
-    static fid_scratch memory = {persist, NULL};
+    static fid_scratch memory = {persist, NULL, NULL};
     call->memory = &memory;
     assert_int_equal(kernel->prepare(call), FID_OK);
 }
