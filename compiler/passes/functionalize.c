@@ -214,6 +214,9 @@ static bool moves_statistics(const fidc_node *node) {
 static fid_status functionalize_statistics(fidc_rewriter *rw) {
     fidc_node *node = rw->node;
     uint32_t next = fidc_is(node, FID_OPID__batch_norm_with_update) ? 5 : 6; /* momentum, eps */
+    bool fits;
+    FID_TRY(fidc_rw_check(rw, false, &fits));
+    if (!fits) return fidc_rw_refuse(rw, "batch norm with these arguments");
     alias *running[2] = {alias_of(rw->program, node->args[3].as.value), alias_of(rw->program, node->args[4].as.value)};
     if (!running[0] || !running[1]) return FID_OUT_OF_MEMORY;
     FID_TRY(refresh_args(rw, node->args, node->arg_count));
@@ -225,7 +228,8 @@ static fid_status functionalize_statistics(fidc_rewriter *rw) {
         FID_TRY(store(rw, running[i], content));
     }
     fidc_value *values[4] = {made ? made->outputs[0] : NULL, made ? made->outputs[1] : NULL, made ? made->outputs[2] : NULL};
-    if (node->output_count > 3) values[3] = fidc_rw_full(rw, node->outputs[3]->sizes, 1, FID_UINT8, fidc_i(0));
+    if (node->output_count > 4) return fidc_rw_refuse(rw, "batch norm has at most four results");
+    if (node->output_count > 3) values[3] = fidc_rw_full(rw, node->outputs[3]->sizes, node->outputs[3]->rank, FID_UINT8, fidc_i(0));
     return fidc_rw_become_all(rw, values, node->output_count);
 }
 
