@@ -5,16 +5,17 @@
 
 enum { ROWS = 8 };
 
-static inline __attribute__((always_inline)) __m512bh load(const uint16_t *p) {
-    union { __m512i whole; __m512bh pairs; } u = {.whole = _mm512_loadu_si512(p)};
-    return u.pairs;
+/* Words stay whole numbers up to the product. */
+static inline __attribute__((always_inline)) __m512 dot(__m512 sum, __m512i a, __m512i b) {
+    return _mm512_dpbf16_ps(sum, (__m512bh)a, (__m512bh)b);
 }
 
-static inline __attribute__((always_inline)) __m512bh spread(const uint16_t *p) {
+static inline __attribute__((always_inline)) __m512i spread(const uint16_t *p) {
     int32_t pair;
     memcpy(&pair, p, sizeof pair);
-    union { __m512i whole; __m512bh pairs; } u = {.whole = _mm512_set1_epi32(pair)};
-    return u.pairs;
+    __m512i all = _mm512_set1_epi32(pair);
+    __asm__("" : "+v"(all)); /* clang 16 dies of turning it into 32 values of bfloat16 */
+    return all;
 }
 
 static inline __attribute__((always_inline)) void eight_rows(const fidk_pair_block *t, size_t row, const int panels) {
@@ -22,12 +23,12 @@ static inline __attribute__((always_inline)) void eight_rows(const fidk_pair_blo
     const uint16_t *a = t->a + row * t->a_stride;
     for (int r = 0; r < ROWS; r++) sum[r][0] = sum[r][1] = _mm512_setzero_ps();
     for (size_t k = 0; k < t->depth; k++) {
-        __m512bh first = load(t->b + k * FID_PAIR_COLUMNS), second = first;
-        if (panels == 2) second = load(t->b + t->b_panel + k * FID_PAIR_COLUMNS);
+        __m512i first = _mm512_loadu_si512(t->b + k * FID_PAIR_COLUMNS), second = first;
+        if (panels == 2) second = _mm512_loadu_si512(t->b + t->b_panel + k * FID_PAIR_COLUMNS);
         _Pragma("GCC unroll 8") for (int r = 0; r < ROWS; r++) {
-            __m512bh pair = spread(a + (size_t)r * t->a_stride + 2 * k);
-            sum[r][0] = _mm512_dpbf16_ps(sum[r][0], pair, first);
-            if (panels == 2) sum[r][1] = _mm512_dpbf16_ps(sum[r][1], pair, second);
+            __m512i pair = spread(a + (size_t)r * t->a_stride + 2 * k);
+            sum[r][0] = dot(sum[r][0], pair, first);
+            if (panels == 2) sum[r][1] = dot(sum[r][1], pair, second);
         }
     }
     for (int r = 0; r < ROWS; r++) {
