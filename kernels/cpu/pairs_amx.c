@@ -1,4 +1,5 @@
 /* Pairs with AMX: four accumulator tiles of 16 x 16, two tiles of a and two of b, 32 values of k a step. */
+#if defined(__x86_64__)
 #include "kernels/cpu/pairs.h"
 
 #include <immintrin.h>
@@ -79,3 +80,6 @@ static void block(const fidk_pair_block *t) {
 }
 
 const fidk_pair_tiles fidk_pair_tiles_amx = {"amx_bf16", begin, end, block};
+#else
+typedef int fidk_no_pairs_amx; /* an empty translation unit is not C */
+#endif

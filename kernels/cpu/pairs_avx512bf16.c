@@ -1,4 +1,5 @@
 /* Pairs with AVX512-BF16: 8 rows by 2 panels stay in 16 registers. */
+#if defined(__x86_64__)
 #include "kernels/cpu/pairs.h"
 
 #include <immintrin.h>
@@ -46,3 +47,6 @@ static void block(const fidk_pair_block *t) {
 }
 
 const fidk_pair_tiles fidk_pair_tiles_bf16 = {"avx512_bf16", NULL, NULL, block};
+#else
+typedef int fidk_no_pairs_avx512bf16; /* an empty translation unit is not C */
+#endif
