@@ -240,6 +240,23 @@ fid_status fid_shape_eye_m(const fid_call *call, fid_meta *outs, size_t out_coun
     return set_sizes(call, outs, fid_option_dtype(call, 2, 6, FID_FLOAT32), sizes, 2);
 }
 
+/* ---- Windows of signals: a length and up to three numbers ---- */
+
+static fid_status window_shape(const fid_call *call, fid_meta *outs, uint32_t numbers) {
+    int64_t length = fid_arg_int(call, 0);
+    return set_sizes(call, outs, fid_option_dtype(call, numbers, numbers + 4, FID_FLOAT32), &length, 1);
+}
+
+#define WINDOW_SHAPE(numbers)                                                                                          \
+    fid_status fid_shape_window##numbers(const fid_call *call, fid_meta *outs, size_t out_count) {                     \
+        (void)out_count;                                                                                               \
+        return window_shape(call, outs, numbers);                                                                      \
+    }
+WINDOW_SHAPE(1)
+WINDOW_SHAPE(2)
+WINDOW_SHAPE(3)
+WINDOW_SHAPE(4)
+
 int64_t fid_tril_row_length(int64_t row, int64_t columns, int64_t offset) {
     int64_t length = row + offset + 1;
     return length < 0 ? 0 : length > columns ? columns : length;

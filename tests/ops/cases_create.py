@@ -98,6 +98,20 @@ def copies(c):
     c.error("copy", c.tensor((3,)), c.tensor((2, 3)))
 
 
+def windows(c):
+    c.comment("windows of signals")
+    tol = (1e-5, 1e-6)
+    for name in ("hann", "hamming", "blackman", "bartlett", "kaiser"):
+        for length in (0, 1, 2, 7):
+            c.call(f"{name}_window", length, tol=tol)
+            for periodic in (False, True):
+                c.call(f"{name}_window.periodic", length, periodic, dtype=torch.float64, tol=tol)
+    c.call("hamming_window.periodic_alpha", 6, True, 0.4, tol=tol)
+    c.call("hamming_window.periodic_alpha_beta", 6, False, 0.4, 0.3, tol=tol)
+    c.call("kaiser_window.beta", 6, True, 3.5, tol=tol)
+
+
 def cases(c):
+    windows(c)
     for family in (filled, sequences, matrices, copies):
         family(c)
