@@ -191,17 +191,19 @@ static bool is_pointwise(const fidk_conv *conv) {
     return true;
 }
 
+/* Memory that is not there yet stays so: scratch is also asked for before tensors have a place. */
+static const float *group_part(const float *all, size_t offset) { return all ? all + offset : NULL; }
+
 static fidk_gemm gemm_of_group(const fidk_conv *conv, size_t group, patches *p) {
     size_t in = conv->in_channels / conv->groups, out = conv->out_channels / conv->groups;
     fidk_gemm gemm = {.tiles = conv->tiles, .threads = conv->threads, .m = conv->batch * product3(conv->window.out), .n = out,
-                      .k = in * product3(conv->window.kernel), .c = conv->out + group * out, .c_stride = conv->out_channels,
-                      .scale = conv->scale ? conv->scale + group * out : NULL, .bias = conv->bias ? conv->bias + group * out : NULL,
-                      .add = conv->add ? conv->add + group * out : NULL,
+                      .k = in * product3(conv->window.kernel), .c = conv->out ? conv->out + group * out : NULL, .c_stride = conv->out_channels,
+                      .scale = group_part(conv->scale, group * out), .bias = group_part(conv->bias, group * out), .add = group_part(conv->add, group * out),
                       .add_stride = conv->out_channels, .activation = conv->activation};
     if (conv->pairs) fidk_gemm_set_pairs(&gemm, conv->pairs + group * fidk_pair_words(fidk_panels(out), gemm.k), conv->cpu);
     else fidk_gemm_set_packed(&gemm, conv->weights + group * fidk_packed_floats(out, gemm.k));
     if (is_pointwise(conv)) {
-        gemm.a = conv->input + group * in;
+        gemm.a = group_part(conv->input, group * in);
         gemm.a_stride = conv->in_channels;
     } else {
         *p = (patches){conv, group * in, in};

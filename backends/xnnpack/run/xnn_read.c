@@ -197,7 +197,7 @@ static fid_status read_value(const reader *r, uint32_t index, fid_fb_ref source,
     uint8_t tag = fid_fb_get_u8(source, FID_XNN_Value_xvalue_union_type, 0);
     fid_fb_ref table = fid_fb_get_table(source, FID_XNN_Value_xvalue_union), quantized = table;
     if (tag == FID_XNN_TAG_QuantizedTensorValue) table = fid_fb_get_table(quantized, FID_XNN_QuantizedTensorValue_tensor_value);
-    if (!table.at || tag > FID_XNN_TAG_QuantizedTensorValue) return bad_value(r, index, "is of a kind that this version does not know");
+    if (!table.at || (tag != FID_XNN_TAG_TensorValue && tag != FID_XNN_TAG_QuantizedTensorValue)) return bad_value(r, index, "is of a kind that this version does not know");
     uint16_t datatype = fid_fb_get_u16(table, FID_XNN_TensorValue_datatype, 0);
     *out = (fid_xnn_value){.datatype = datatype > 255 ? 255 : (uint8_t)datatype, .dtype = FID_FLOAT32, .producer = FID_XNN_NO_ID,
                            .external = fid_fb_get_u32(table, FID_XNN_TensorValue_external_id, 0),
