@@ -5,14 +5,7 @@
 
 static fid_message message;
 
-static test_bytes read_upstream_bundle(void) {
-    uint8_t buffer[8192];
-    FILE *file = fopen(FID_SOURCE_DIR "/tests/golden/bundled.bpte", "rb");
-    assert_non_null(file);
-    size_t size = fread(buffer, 1, sizeof buffer, file);
-    fclose(file);
-    return test_bytes_copy(buffer, size);
-}
+static test_bytes read_upstream_bundle(void) { return test_golden_file("bundled.bpte"); }
 
 static fid_status open_bundle(const test_bytes *file, fid_bpte *out) {
     fid_sink sink = fid_message_sink(&message);

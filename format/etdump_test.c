@@ -63,14 +63,7 @@ static void test_what_is_written_is_read(void **state) {
 }
 
 /* tests/golden/delegated.etdp: made by upstream's Inspector tools from upstream's own events; see make_etdump.py. */
-static test_bytes read_upstream_trace(void) {
-    uint8_t buffer[8192];
-    FILE *file = fopen(FID_SOURCE_DIR "/tests/golden/delegated.etdp", "rb");
-    assert_non_null(file);
-    size_t size = fread(buffer, 1, sizeof buffer, file);
-    fclose(file);
-    return test_bytes_copy(buffer, size);
-}
+static test_bytes read_upstream_trace(void) { return test_golden_file("delegated.etdp"); }
 
 static void test_a_trace_of_upstream(void **state) {
     (void)state;

@@ -6,14 +6,7 @@
 
 static fid_message message;
 
-static test_bytes read_upstream_data(void) {
-    uint8_t buffer[4096];
-    FILE *file = fopen(FID_SOURCE_DIR "/tests/golden/outside.ptd", "rb");
-    assert_non_null(file);
-    size_t size = fread(buffer, 1, sizeof buffer, file);
-    fclose(file);
-    return test_bytes_copy(buffer, size);
-}
+static test_bytes read_upstream_data(void) { return test_golden_file("outside.ptd"); }
 
 static fid_status open_data(const test_bytes *file, fid_ptd *out) {
     fid_sink sink = fid_message_sink(&message);

@@ -27,15 +27,23 @@ static inline test_bytes test_bytes_copy(const void *data, size_t size) {
     return (test_bytes){memory, size};
 }
 
-static inline test_bytes test_golden(const char *name) {
+/* tests/golden/NAME, of any format. */
+static inline test_bytes test_golden_file(const char *name) {
     char path[1000];
     static uint8_t buffer[65536];
-    snprintf(path, sizeof path, "%s/tests/golden/%s.pte", FID_SOURCE_DIR, name);
+    snprintf(path, sizeof path, "%s/tests/golden/%s", FID_SOURCE_DIR, name);
     FILE *file = fopen(path, "rb");
     if (!file) fail_msg("cannot open %s", path);
     size_t size = fread(buffer, 1, sizeof buffer, file);
     fclose(file);
     return test_bytes_copy(buffer, size);
+}
+
+/* tests/golden/NAME.pte. */
+static inline test_bytes test_golden(const char *name) {
+    char file[200];
+    snprintf(file, sizeof file, "%s.pte", name);
+    return test_golden_file(file);
 }
 
 typedef struct test_text {

@@ -71,14 +71,7 @@ static void expect_event(const fid_etdump_run *run, uint32_t index, const char *
     assert_true(event.profile.end > event.profile.start);
 }
 
-static test_bytes measured_by_upstream(void) {
-    static uint8_t buffer[4096];
-    FILE *file = fopen(FID_SOURCE_DIR "/tests/golden/measured.etdp", "rb");
-    assert_non_null(file);
-    size_t size = fread(buffer, 1, sizeof buffer, file);
-    fclose(file);
-    return test_bytes_copy(buffer, size);
-}
+static test_bytes measured_by_upstream(void) { return test_golden_file("measured.etdp"); }
 
 /* tests/golden/measured.etdp is upstream's trace of the same program: same events, names, order and indices. (For events outside of
  * instructions upstream writes instruction 0 and chain -1; here both are -1.) */

@@ -173,21 +173,9 @@ void print_json_text(FILE *out, const char *text) {
     fputc('"', out);
 }
 
-/* The library's sentences of one failure arrive from the inside out: "value 3 is no tensor", then "method forward". */
-static void keep_sentence(void *self, fid_status status, const char *sentence) {
-    runtime_session *session = self;
-    const char *inner = session->sentence && session->sentence_status == status ? session->sentence : NULL;
-    size_t size = strlen(sentence) + (inner ? strlen(inner) + 2 : 0) + 1;
-    char *text = malloc(size);
-    if (text) snprintf(text, size, "%s%s%s", sentence, inner ? ": " : "", inner ? inner : "");
-    free(session->sentence);
-    session->sentence = text;
-    session->sentence_status = status;
-}
-
 bool runtime_session_open(runtime_session *session, long threads) {
     *session = (runtime_session){.environment = fid_environment_default(NULL)};
-    session->environment.sink = (fid_sink){keep_sentence, session};
+    session->environment.sink = fid_whole_message_sink(&session->message);
     if (threads > 1 && fid_threads_create(session->environment.allocator, (uint32_t)threads, &session->pool) != FID_OK) return false;
     session->environment.threads = session->pool;
     return true;
@@ -219,13 +207,11 @@ void runtime_session_close(runtime_session *session) {
     for (size_t i = 0; i < session->plugin_count; i++) fid_plugin_close(session->plugins[i]);
     session->plugin_count = 0;
     if (session->pool) fid_threads_destroy(session->pool);
-    free(session->sentence);
-    session->sentence = NULL;
+    fid_whole_message_deinit(&session->message);
 }
 
 int failed_status(const char *command, fid_status status, const runtime_session *session) {
-    bool said = session->sentence && session->sentence_status == status;
-    return failed(command, "%s", said ? session->sentence : fid_status_text(status));
+    return failed(command, "%s", fid_whole_message_text(&session->message, status));
 }
 
 const char *choose_method(const fid_program *program, const arguments *a) {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "include/fidibus.h"
+#include "platform/posix/whole_message.h"
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
@@ -75,8 +76,7 @@ static inline const char *plural(uint64_t count) { return count == 1 ? "" : "s";
  * long (a list of operators may be). Stays where it is while open: the environment's sink points to it. */
 typedef struct runtime_session {
     fid_environment environment;
-    char *sentence; /* malloc'ed; NULL: nothing said */
-    fid_status sentence_status;
+    fid_whole_message message;
     fid_threads *pool;
     const fid_op_table *tables[17]; /* the built-in one, then those of --kernels */
     void *plugins[16];

@@ -5,23 +5,7 @@
 #include <stdlib.h>
 
 #include "compiler/pipeline.h"
-
-/* The sentences of one failure, from the inside out, however long: a list of operators may be. */
-typedef struct whole_message {
-    fid_status status;
-    char *text; /* malloc'ed; NULL: nothing said */
-} whole_message;
-
-static void keep_sentence(void *self, fid_status status, const char *sentence) {
-    whole_message *message = self;
-    const char *inner = message->text && message->status == status ? message->text : NULL;
-    size_t size = strlen(sentence) + (inner ? strlen(inner) + 2 : 0) + 1;
-    char *text = malloc(size);
-    if (text) snprintf(text, size, "%s%s%s", sentence, inner ? ": " : "", inner ? inner : "");
-    free(message->text);
-    message->text = text;
-    message->status = status;
-}
+#include "platform/posix/whole_message.h"
 
 #define MOST_METHODS 64
 
@@ -133,17 +117,16 @@ static int read_constants(PyObject *list, request *r) {
 /* ---- The call ---- */
 
 static PyObject *compile(PyObject *module, const request *r, const fidc_options *options, const char *output) {
-    whole_message message = {FID_OK, NULL};
+    fid_whole_message message = {FID_OK, NULL};
     fid_environment environment = fid_environment_default(NULL);
-    environment.sink = (fid_sink){keep_sentence, &message};
+    environment.sink = fid_whole_message_sink(&message);
     fidc_report report;
     fid_status status;
     Py_BEGIN_ALLOW_THREADS
     status = fidc_compile(environment.allocator, &environment.sink, r->methods, r->method_count, options, output, &report);
     Py_END_ALLOW_THREADS
-    const char *text = message.text && message.status == status ? message.text : fid_status_text(status);
-    PyObject *result = status == FID_OK ? report_object(&report) : native_raise_text(PyModule_GetState(module), status, text);
-    free(message.text);
+    PyObject *result = status == FID_OK ? report_object(&report) : native_raise_text(PyModule_GetState(module), status, fid_whole_message_text(&message, status));
+    fid_whole_message_deinit(&message);
     fidc_report_deinit(environment.allocator, &report);
     return result;
 }

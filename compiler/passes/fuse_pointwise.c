@@ -15,13 +15,7 @@ typedef struct row {
     fid_step steps[STEPS_OF_ROW];
 } row;
 
-#define A(i) {FID_FROM_INPUT, i, 0}
-#define O(i, otherwise) {FID_FROM_INPUT, i, otherwise}
-#define S(i) {FID_FROM_STEP, i, 0}
-#define N(number) {FID_FROM_NUMBER, 0, number}
-#define U(NAME, ...) {FID_STEP_UNARY, FID_UNARY_##NAME, {__VA_ARGS__}}
-#define B(NAME, ...) {FID_STEP_BINARY, FID_BINARY_##NAME, {__VA_ARGS__}}
-#define W(...) {FID_STEP_WHERE, 0, {__VA_ARGS__}}
+#include "ops/chain_words.h"
 #define CHAIN(id, ...) {FID_OPID_##id, sizeof((fid_step[]){__VA_ARGS__}) / sizeof(fid_step), {__VA_ARGS__}},
 static const row rows[] = {
 #include "ops/chain.def"

@@ -85,13 +85,7 @@ static size_t bytes_of_steps(const fid_call *call, const fid_step *steps, size_t
     return fidk_chain_scratch_bytes(&chain, call->threads);
 }
 
-#define A(i) {FID_FROM_INPUT, i, 0}
-#define O(i, otherwise) {FID_FROM_INPUT, i, otherwise}
-#define S(i) {FID_FROM_STEP, i, 0}
-#define N(number) {FID_FROM_NUMBER, 0, number}
-#define U(NAME, ...) {FID_STEP_UNARY, FID_UNARY_##NAME, {__VA_ARGS__}}
-#define B(NAME, ...) {FID_STEP_BINARY, FID_BINARY_##NAME, {__VA_ARGS__}}
-#define W(...) {FID_STEP_WHERE, 0, {__VA_ARGS__}}
+#include "ops/chain_words.h"
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define CHAIN(id, ...)                                                                                                 \
     static const fid_step steps_##id[] = {__VA_ARGS__};                                                                \

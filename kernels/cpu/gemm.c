@@ -182,19 +182,23 @@ static void run_rows(const gemm_plan *plan, float *copy, size_t row, size_t rows
     }
 }
 
+fidk_gemm_part fidk_gemm_part_of(const fidk_gemm *g, size_t row_tasks, size_t column_tasks, size_t index, size_t step) {
+    size_t row_task = index / column_tasks, column_task = index % column_tasks, steps = (g->n + step - 1) / step;
+    return (fidk_gemm_part){fidk_part_begin(g->m, row_tasks, row_task), fidk_part_begin(g->m, row_tasks, row_task + 1),
+                            fidk_part_begin(steps, column_tasks, column_task) * step,
+                            smaller(fidk_part_begin(steps, column_tasks, column_task + 1) * step, g->n)};
+}
+
 static void run_task(void *context, size_t index) {
     const gemm_plan *plan = context;
     const fidk_gemm *g = plan->gemm;
-    size_t row_task = index / plan->column_tasks, column_task = index % plan->column_tasks;
-    size_t panels = (g->n + FIDK_PANEL - 1) / FIDK_PANEL;
-    size_t n0 = fidk_part_begin(panels, plan->column_tasks, column_task) * FIDK_PANEL;
-    size_t n1 = smaller(fidk_part_begin(panels, plan->column_tasks, column_task + 1) * FIDK_PANEL, g->n);
-    size_t m0 = fidk_part_begin(g->m, plan->row_tasks, row_task), m1 = fidk_part_begin(g->m, plan->row_tasks, row_task + 1);
+    fidk_gemm_part part = fidk_gemm_part_of(g, plan->row_tasks, plan->column_tasks, index, FIDK_PANEL);
+    size_t m0 = part.m0, m1 = part.m1;
     size_t blocks = (m1 - m0 + plan->block_rows - 1) / plan->block_rows;
     float *copy = scratch_of_task(plan) ? plan->scratch + index * scratch_of_task(plan) : NULL;
     for (size_t i = 0; i < blocks; i++) {
         size_t row = m0 + fidk_part_begin(m1 - m0, blocks, i), end = m0 + fidk_part_begin(m1 - m0, blocks, i + 1);
-        run_rows(plan, copy, row, end - row, n0, n1);
+        run_rows(plan, copy, row, end - row, part.n0, part.n1);
     }
 }
 

@@ -98,19 +98,15 @@ static void run_columns(const pairs_plan *plan, const uint16_t *words, float *su
 static void run_task(void *context, size_t index) {
     const pairs_plan *plan = context;
     const fidk_gemm *g = plan->gemm;
-    size_t row_task = index / plan->column_tasks, column_task = index % plan->column_tasks;
-    size_t tiles = (g->n + FIDK_PAIR_TILE - 1) / FIDK_PAIR_TILE;
-    size_t n0 = fidk_part_begin(tiles, plan->column_tasks, column_task) * FIDK_PAIR_TILE;
-    size_t n1 = smaller(fidk_part_begin(tiles, plan->column_tasks, column_task + 1) * FIDK_PAIR_TILE, g->n);
-    size_t m0 = fidk_part_begin(g->m, plan->row_tasks, row_task), m1 = fidk_part_begin(g->m, plan->row_tasks, row_task + 1);
+    fidk_gemm_part part = fidk_gemm_part_of(g, plan->row_tasks, plan->column_tasks, index, FIDK_PAIR_TILE);
     uint8_t *scratch = plan->scratch + index * task_bytes(plan);
     uint16_t *words = (uint16_t *)(void *)scratch;
     float *sums = (float *)(void *)(scratch + words_bytes(plan)), *gathered = sums + FIDK_PAIR_TILE * FIDK_PAIR_TILE;
     if (g->pairs->begin) g->pairs->begin();
-    for (size_t row = m0; row < m1; row += plan->block_rows) {
-        size_t rows = smaller(m1 - row, plan->block_rows);
+    for (size_t row = part.m0; row < part.m1; row += plan->block_rows) {
+        size_t rows = smaller(part.m1 - row, plan->block_rows);
         round_rows(plan, row, rows, words, gathered);
-        run_columns(plan, words, sums, row, rows, n0, n1);
+        run_columns(plan, words, sums, row, rows, part.n0, part.n1);
     }
     if (g->pairs->end) g->pairs->end();
 }
