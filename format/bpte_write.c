@@ -9,12 +9,6 @@ typedef struct writer {
     fid_arena arena; /* reference arrays */
 } writer;
 
-static fid_build_ref *ref_array(writer *w, size_t count) {
-    fid_build_ref *refs = fid_arena_allocate_array(&w->arena, count, sizeof *refs);
-    if (!refs) w->builder.status = FID_OUT_OF_MEMORY;
-    return refs;
-}
-
 static fid_build_ref build_tensor(writer *w, const fid_tensor *tensor) {
     fid_builder *b = &w->builder;
     int32_t sizes[FID_MAX_RANK];
@@ -61,7 +55,7 @@ static fid_build_ref build_value(writer *w, const fid_value *value) {
 }
 
 static fid_build_ref build_values(writer *w, const fid_value *values, size_t count) {
-    fid_build_ref *refs = ref_array(w, count);
+    fid_build_ref *refs = fid_build_ref_array(&w->builder, &w->arena, count);
     for (size_t i = 0; refs && i < count; i++) refs[i] = build_value(w, &values[i]);
     return refs ? fid_build_ref_vector(&w->builder, refs, count) : 0;
 }
@@ -94,7 +88,7 @@ static const fid_bpte_out_case *case_of_rank(const fid_bpte_out_case *cases, siz
 
 static fid_build_ref build_bundle(writer *w, fid_span program, const fid_bpte_out_case *cases, size_t count) {
     fid_builder *b = &w->builder;
-    fid_build_ref bytes = fid_build_vector_aligned(b, program.data, program.size, 1, FID_BPTE_PROGRAM_ALIGNMENT), *refs = ref_array(w, count);
+    fid_build_ref bytes = fid_build_vector_aligned(b, program.data, program.size, 1, FID_BPTE_PROGRAM_ALIGNMENT), *refs = fid_build_ref_array(&w->builder, &w->arena, count);
     for (size_t i = 0; refs && i < count; i++) refs[i] = build_suite(w, case_of_rank(cases, count, i));
     fid_build_ref suites = refs ? fid_build_ref_vector(b, refs, count) : 0;
     fid_build_table_begin(b);

@@ -49,15 +49,9 @@ static fid_build_ref build_event(writer *w, const fid_trace_event *event) {
     return fid_build_table_end(b);
 }
 
-static fid_build_ref *ref_array(writer *w, size_t count) {
-    fid_build_ref *refs = fid_arena_allocate_array(&w->arena, count, sizeof *refs);
-    if (!refs) w->builder.status = FID_OUT_OF_MEMORY;
-    return refs;
-}
-
 static fid_build_ref build_block(writer *w, const fid_etdump_block *block) {
     fid_builder *b = &w->builder;
-    fid_build_ref *refs = ref_array(w, block->event_count);
+    fid_build_ref *refs = fid_build_ref_array(&w->builder, &w->arena, block->event_count);
     for (size_t i = 0; refs && i < block->event_count; i++) refs[i] = build_event(w, &block->events[i]);
     fid_build_ref events = refs ? fid_build_ref_vector(b, refs, block->event_count) : 0, name = fid_build_string(b, block->name);
     fid_build_table_begin(b);
@@ -67,7 +61,7 @@ static fid_build_ref build_block(writer *w, const fid_etdump_block *block) {
 }
 
 static fid_build_ref build_dump(writer *w, const fid_etdump_block *blocks, size_t count) {
-    fid_build_ref *refs = ref_array(w, count);
+    fid_build_ref *refs = fid_build_ref_array(&w->builder, &w->arena, count);
     for (size_t i = 0; refs && i < count; i++) refs[i] = build_block(w, &blocks[i]);
     fid_build_ref runs = refs ? fid_build_ref_vector(&w->builder, refs, count) : 0;
     fid_build_table_begin(&w->builder);

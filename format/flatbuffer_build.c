@@ -106,6 +106,12 @@ fid_build_ref fid_build_vector(fid_builder *builder, const void *data, size_t co
     return fid_build_vector_aligned(builder, data, count, element_size, element_size);
 }
 
+fid_build_ref *fid_build_ref_array(fid_builder *builder, fid_arena *arena, size_t count) {
+    fid_build_ref *refs = fid_arena_allocate_array(arena, count, sizeof *refs);
+    if (!refs) builder->status = FID_OUT_OF_MEMORY;
+    return refs;
+}
+
 fid_build_ref fid_build_ref_vector(fid_builder *builder, const fid_build_ref *refs, size_t count) {
     if (count > LARGEST_BUFFER / 4) return fail(builder, FID_NOT_SUPPORTED), 0;
     if (!align(builder, 4, 0)) return 0;

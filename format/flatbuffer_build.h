@@ -39,6 +39,8 @@ fid_build_ref fid_build_string(fid_builder *builder, const char *text);
 fid_build_ref fid_build_vector(fid_builder *builder, const void *data, size_t count, size_t element_size);
 /* The first element at a multiple of `alignment` (a power of two) from the start of the finished buffer. */
 fid_build_ref fid_build_vector_aligned(fid_builder *builder, const void *data, size_t count, size_t element_size, size_t alignment);
+/* Room for `count` references, to be filled for a vector of them; NULL, and the builder fails, when memory is short. */
+fid_build_ref *fid_build_ref_array(fid_builder *builder, fid_arena *arena, size_t count);
 /* A vector of references to strings, vectors or tables, none of them 0. */
 fid_build_ref fid_build_ref_vector(fid_builder *builder, const fid_build_ref *refs, size_t count);
 

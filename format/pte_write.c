@@ -18,16 +18,10 @@ typedef struct writer {
 
 /* ---- Lists of tables -------------------------------------------------------------------------------------------------- */
 
-static fid_build_ref *ref_array(writer *w, size_t count) {
-    fid_build_ref *refs = fid_arena_allocate_array(&w->arena, count, sizeof *refs);
-    if (!refs) w->builder.status = FID_OUT_OF_MEMORY;
-    return refs;
-}
-
 /* Calls BUILD for every item of a list and makes the vector of the results. */
 #define BUILD_LIST(w, out, items, count, build)                                                    \
     do {                                                                                           \
-        fid_build_ref *refs_ = ref_array((w), (count));                                            \
+        fid_build_ref *refs_ = fid_build_ref_array(&(w)->builder, &(w)->arena, (count));                                            \
         for (size_t i_ = 0; refs_ && i_ < (count); i_++) refs_[i_] = build((w), &(items)[i_]);     \
         (out) = refs_ ? fid_build_ref_vector(&(w)->builder, refs_, (count)) : 0;                   \
     } while (0)
@@ -232,7 +226,7 @@ static fid_build_ref build_segment(writer *w, size_t index) {
 }
 
 static fid_build_ref build_segments(writer *w, size_t count) {
-    fid_build_ref *refs = ref_array(w, count);
+    fid_build_ref *refs = fid_build_ref_array(&w->builder, &w->arena, count);
     for (size_t i = 0; refs && i < count; i++) refs[i] = build_segment(w, i);
     return refs ? fid_build_ref_vector(&w->builder, refs, count) : 0;
 }
