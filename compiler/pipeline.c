@@ -251,10 +251,12 @@ static void count_graph(const fidc_graph *graph, fidc_report *report) {
 }
 
 static void fill_report(const compilation *c, fidc_report *report) {
+    report->plan_is_optimal = true;
     for (uint32_t i = 0; i < c->program->method_count; i++) {
         count_graph(c->program->methods[i], report);
         report->planned_bytes += c->plans[i].planned_bytes;
         report->liveness_bound_bytes += c->plans[i].bound_bytes;
+        report->plan_is_optimal &= c->plans[i].is_optimal;
     }
 }
 

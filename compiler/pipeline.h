@@ -35,6 +35,7 @@ fid_status fidc_lower(fidc_program *program, const fidc_options *options);
 typedef struct fidc_report {
     uint32_t operators;        /* nodes emitted, all methods */
     uint64_t planned_bytes, liveness_bound_bytes, program_bytes, data_bytes, constant_bytes;
+    bool plan_is_optimal;       /* for certain: at the bound, or all placements were looked at */
     uint32_t unsupported_count; /* calls that cannot be compiled, or with allow_missing need kernels of the runtime's own */
     char *unsupported, *unsupported_json; /* the list for people and as a JSON array, also after a failure; NULL: there are none */
 } fidc_report;

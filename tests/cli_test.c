@@ -138,6 +138,7 @@ static void test_the_report_and_the_ir(void **state) {
     assert_int_equal(json_array_size(json_object_get(report, "unsupported")), 0);
     assert_true(json_is_array(json_object_get(report, "unsupported")));
     assert_true(json_integer_value(json_object_get(report, "planned_bytes")) >= json_integer_value(json_object_get(report, "liveness_bound_bytes")));
+    assert_true(json_is_true(json_object_get(report, "plan_is_optimal")));
     struct stat info;
     assert_int_equal(stat("reported.pte", &info), 0);
     assert_int_equal(json_integer_value(json_object_get(report, "program_bytes")), info.st_size);

@@ -104,6 +104,7 @@ static bool write_report(const char *path, const fidc_report *report, double mil
     if (!out) return false;
     fprintf(out, "{\n  \"operators\": %u,\n  \"planned_bytes\": %llu,\n  \"liveness_bound_bytes\": %llu,\n", report->operators,
             (unsigned long long)report->planned_bytes, (unsigned long long)report->liveness_bound_bytes);
+    fprintf(out, "  \"plan_is_optimal\": %s,\n", report->plan_is_optimal ? "true" : "false");
     fprintf(out, "  \"program_bytes\": %llu,\n  \"data_bytes\": %llu,\n  \"constant_bytes\": %llu,\n  \"milliseconds\": %.3f,\n  \"unsupported\": ",
             (unsigned long long)report->program_bytes, (unsigned long long)report->data_bytes, (unsigned long long)report->constant_bytes,
             milliseconds);

@@ -23,9 +23,10 @@ static int read_methods(PyObject *list, fidc_method_file *out, size_t *out_count
 }
 
 static PyObject *report_object(const fidc_report *report) {
-    return Py_BuildValue("{s:I,s:K,s:K,s:K,s:K,s:K,s:z}", "operators", report->operators, "planned_bytes", report->planned_bytes,
-                         "liveness_bound_bytes", report->liveness_bound_bytes, "program_bytes", report->program_bytes, "data_bytes",
-                         report->data_bytes, "constant_bytes", report->constant_bytes, "unsupported", report->unsupported_json ? report->unsupported_json : "[]");
+    return Py_BuildValue("{s:I,s:K,s:K,s:O,s:K,s:K,s:K,s:z}", "operators", report->operators, "planned_bytes", report->planned_bytes,
+                         "liveness_bound_bytes", report->liveness_bound_bytes, "plan_is_optimal", report->plan_is_optimal ? Py_True : Py_False,
+                         "program_bytes", report->program_bytes, "data_bytes", report->data_bytes, "constant_bytes", report->constant_bytes,
+                         "unsupported", report->unsupported_json ? report->unsupported_json : "[]");
 }
 
 /* ---- Lists that options point to ---- */

@@ -88,7 +88,7 @@ static fid_status place_all(const fidc_planner *planner, fidc_plan *plan) {
     if (!blocks) return fid_fail(program->sink, FID_OUT_OF_MEMORY, "no memory to plan %s", planner->graph->name);
     uint32_t last = find_last_permanent(planner), count = collect_blocks(planner, last, blocks);
     uint64_t start = place_permanent(planner, last, plan), total = 0;
-    fid_status status = fidc_plan_place(program, blocks, count, plan->bound_bytes - start, &total);
+    fid_status status = fidc_plan_place(program, blocks, count, plan->bound_bytes - start, &total, &plan->is_optimal);
     for (uint32_t i = 0; status == FID_OK && i < count; i++) plan->of[blocks[i].id].offset = start + blocks[i].offset;
     plan->planned_bytes = count ? start + total : 0;
     fid_free(program->allocator, blocks, size);

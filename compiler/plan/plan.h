@@ -23,6 +23,7 @@ typedef struct fidc_plan {
     uint32_t count;
     uint64_t planned_bytes; /* size of the block */
     uint64_t bound_bytes;   /* largest need of any moment, each tensor at an aligned offset: no placement can be smaller */
+    bool is_optimal;        /* no placement can be smaller than the block: it is at the bound, or all were looked at */
 } fidc_plan;
 
 typedef struct fidc_plan_options {

@@ -49,8 +49,12 @@ fid_status fidc_plan_lifetimes(fidc_planner *planner);
 void fidc_plan_aliases(fidc_planner *planner);
 /* Puts the parts of a concatenation where they belong in the whole, if that is possible and pays. (plan_concat.c) */
 bool fidc_plan_concat(fidc_planner *planner, const fidc_node *node, uint32_t moment);
-/* Gives every block an offset; returns the bytes needed, without padding at the end. `bound`: looking ends near it. (plan_place.c) */
-fid_status fidc_plan_place(fidc_program *program, fidc_block *blocks, uint32_t count, uint64_t bound, uint64_t *out_bytes);
+/* Gives every block an offset; returns the bytes needed, without padding at the end, and whether no placement needs fewer for certain.
+ * `bound`: looking ends near it. (plan_place.c) */
+fid_status fidc_plan_place(fidc_program *program, fidc_block *blocks, uint32_t count, uint64_t bound, uint64_t *out_bytes, bool *out_is_optimal);
+/* Betters a placement of few blocks that needs `inout_bytes`. True: no placement needs fewer; false: there are too many blocks or ways
+ * to look at them all. Ends when `bound` is reached. (plan_exact.c) */
+bool fidc_plan_exact(fidc_block *blocks, uint32_t count, uint64_t bound, uint64_t *inout_bytes);
 
 static inline bool fidc_life_is_plain_constant(const fidc_life *life) {
     return life->value->origin == FIDC_FROM_CONSTANT && !life->is_state;

@@ -1,5 +1,5 @@
-/* Where blocks lie: greedy best fit in several orders, then small changes of the best order until the lower bound is reached or
- * the budget is spent. Deterministic: the budget counts steps, not time. */
+/* Where blocks lie: greedy best fit in several orders; of few blocks then all placements that could be better; of many, small changes
+ * of the best order until the lower bound is reached or the budget is spent. Deterministic: the budget counts steps, not time. */
 #include <stdlib.h>
 
 #include "compiler/plan/plan_internal.h"
@@ -240,7 +240,15 @@ static void improve(placer *p) {
     }
 }
 
-fid_status fidc_plan_place(fidc_program *program, fidc_block *blocks, uint32_t count, uint64_t bound, uint64_t *out_bytes) {
+/* Looks at all placements if they are few; true: the best is known now. A walk that follows starts from the best order as before. */
+static bool settle(placer *p, uint64_t bound) {
+    for (uint32_t i = 0; i < p->count; i++) p->blocks[i].offset = p->best_offsets[i];
+    bool is_optimal = fidc_plan_exact(p->blocks, p->count, bound, &p->best.total);
+    for (uint32_t i = 0; i < p->count; i++) p->best_offsets[i] = p->blocks[i].offset;
+    return is_optimal;
+}
+
+fid_status fidc_plan_place(fidc_program *program, fidc_block *blocks, uint32_t count, uint64_t bound, uint64_t *out_bytes, bool *out_is_optimal) {
     size_t each = 5 * sizeof(uint32_t) + sizeof(uint64_t) + sizeof(double) + 2 * sizeof(fidc_block), size = (count + 1) * each;
     uint8_t *memory = fid_allocate(program->allocator, size);
     if (!memory) return fid_fail(program->sink, FID_OUT_OF_MEMORY, "no memory to place %u tensors", count);
@@ -254,9 +262,11 @@ fid_status fidc_plan_place(fidc_program *program, fidc_block *blocks, uint32_t c
     p.around = p.placed + count;
     p.walk_order = p.around + count;
     try_orders(&p, sorted, space);
-    improve(&p);
+    *out_is_optimal = p.best.total > bound && settle(&p, bound);
+    if (!*out_is_optimal) improve(&p);
     for (uint32_t i = 0; i < count; i++) blocks[i].offset = p.best_offsets[i];
     *out_bytes = count ? p.best.total : 0;
+    *out_is_optimal |= *out_bytes <= bound;
     fid_free(program->allocator, memory, size);
     return FID_OK;
 }

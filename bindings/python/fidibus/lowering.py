@@ -38,7 +38,7 @@ def compile(
     """Compiles .pt2 files to a .pte file.
 
     methods: a path, or a dict from method names to paths. Returns the report: operators, planned_bytes, liveness_bound_bytes,
-    program_bytes, data_bytes, constant_bytes, unsupported (a list of dicts). Raises fidibus.Error with every reason at once.
+    plan_is_optimal, program_bytes, data_bytes, constant_bytes, unsupported (a list of dicts). Raises fidibus.Error with every reason at once.
     precision: "float32", or "bf16" for products of linear layers and convolutions in bfloat16 with sums in float32 (target cpu).
     schemas: a file of schemas of operators that your runtime brings, one a line. allow_missing: write the program although operators
     have no kernel.
