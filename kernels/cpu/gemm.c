@@ -39,6 +39,18 @@ static bool rows_collide(const fidk_gemm *g) {
     return g->a_stride % 512 == 0 && g->m > 4 && g->n >= 128;
 }
 
+/* Splitting rows reads b once a task, splitting columns a, and gathers it once a task if it is gathered: split what costs less. */
+static void plan_tasks(gemm_plan *plan) {
+    const fidk_gemm *g = plan->gemm;
+    size_t tasks = fidk_worthwhile_threads(g->threads, (double)g->m * (double)g->n * (double)g->k);
+    size_t row_tiles = (g->m + g->tiles->product_rows - 1) / g->tiles->product_rows;
+    size_t column_tiles = (g->n + g->tiles->product_columns - 1) / g->tiles->product_columns;
+    if ((g->gather ? 3 * g->m : g->m) >= g->n && row_tiles >= smaller(tasks, column_tiles)) plan->row_tasks = smaller(tasks, row_tiles);
+    else plan->column_tasks = smaller(tasks, column_tiles);
+    if (!plan->row_tasks) plan->row_tasks = 1; /* no rows at all */
+    if (!plan->column_tasks) plan->column_tasks = 1;
+}
+
 static gemm_plan plan_gemm(const fidk_gemm *g) {
     gemm_plan plan = {.gemm = g, .row_tasks = 1, .column_tasks = 1};
     size_t part;
@@ -48,12 +60,7 @@ static gemm_plan plan_gemm(const fidk_gemm *g) {
     plan.copy_stride = round_up(part, 16) + ROW_PAD;
     plan.block_rows = BLOCK_FLOATS / plan.copy_stride / g->tiles->product_rows * g->tiles->product_rows;
     if (plan.block_rows < g->tiles->product_rows) plan.block_rows = g->tiles->product_rows;
-    size_t tasks = fidk_worthwhile_threads(g->threads, (double)g->m * (double)g->n * (double)g->k);
-    /* Splitting rows reads b once a task, splitting columns a: split what costs less. */
-    if (g->m >= g->n || (g->gather && g->m >= 4 * tasks)) plan.row_tasks = smaller(tasks, (g->m + 3) / 4);
-    if (!plan.row_tasks) plan.row_tasks = 1; /* no rows at all */
-    plan.column_tasks = smaller(tasks / plan.row_tasks, (g->n + FIDK_PANEL - 1) / FIDK_PANEL);
-    if (!plan.column_tasks) plan.column_tasks = 1;
+    plan_tasks(&plan);
     return plan;
 }
 
@@ -90,25 +97,20 @@ void fidk_activate_rest(const fidk_gemm *g, const fidk_matmul *p, size_t rows) {
     g->tiles->unary[g->activation.kind](&unary);
 }
 
-/* The panels that follow, which the tiles bring into the second-level cache bit by bit: weights of large layers come from memory. */
+/* The panels that follow: the first tiles over a panel bring one each into the second-level cache, since weights of large layers come
+ * from memory. */
 typedef struct upcoming {
-    const float *panel[4];
-    size_t panels, floats; /* of each */
+    const float *panel[2];
+    size_t panels;
 } upcoming;
-
-static void fetch_part(const upcoming *next, size_t parts, size_t index) {
-    size_t begin = fidk_part_begin(next->floats / 16, parts, index), end = fidk_part_begin(next->floats / 16, parts, index + 1);
-    for (size_t i = 0; i < next->panels; i++)
-        for (size_t line = begin; line < end; line++) __builtin_prefetch(next->panel[i] + line * 16, 0, 2);
-}
 
 /* All rows of a block against the columns of p, in tiles of nearly equal height. */
 static void run_column(const fidk_gemm *g, const fidk_matmul *p, size_t rows, const fidk_matmul_tile *functions, size_t most, const upcoming *next) {
     size_t count = (rows + most - 1) / most;
     for (size_t i = 0; i < count; i++) {
-        if (next->panels) fetch_part(next, count, i);
         size_t begin = fidk_part_begin(rows, count, i), height = fidk_part_begin(rows, count, i + 1) - begin;
         fidk_matmul tile = *p;
+        tile.fetch = i < next->panels ? next->panel[i] : NULL;
         tile.a += begin * p->a_stride;
         tile.c += begin * p->c_stride;
         if (p->add) tile.add += begin * p->add_stride;
@@ -128,8 +130,8 @@ static void widen_panels(const fidk_gemm *g, fidk_matmul *p, size_t n, size_t k,
 
 /* From column n on, if there is more than one tile of rows to fetch behind and panels are packed. */
 static upcoming upcoming_of(const fidk_gemm *g, const fidk_matmul *base, size_t rows, size_t n, size_t n1) {
-    upcoming next = {.floats = base->depth * FIDK_PANEL};
-    if (g->b_half || base->b_row != FIDK_PANEL || rows < 4 * g->tiles->product_rows) return next;
+    upcoming next = {0};
+    if (g->b_half || base->b_row != FIDK_PANEL || rows <= g->tiles->product_rows) return next;
     for (; next.panels < 2 && n < n1; n += FIDK_PANEL) next.panel[next.panels++] = base->b + n / FIDK_PANEL * base->b_panel;
     return next;
 }
@@ -182,17 +184,21 @@ static void run_rows(const gemm_plan *plan, float *copy, size_t row, size_t rows
     }
 }
 
-fidk_gemm_part fidk_gemm_part_of(const fidk_gemm *g, size_t row_tasks, size_t column_tasks, size_t index, size_t step) {
-    size_t row_task = index / column_tasks, column_task = index % column_tasks, steps = (g->n + step - 1) / step;
-    return (fidk_gemm_part){fidk_part_begin(g->m, row_tasks, row_task), fidk_part_begin(g->m, row_tasks, row_task + 1),
-                            fidk_part_begin(steps, column_tasks, column_task) * step,
-                            smaller(fidk_part_begin(steps, column_tasks, column_task + 1) * step, g->n)};
+/* Where part `i` of `parts` of [0, size) begins, in whole steps. */
+static size_t step_begin(size_t size, size_t step, size_t parts, size_t i) {
+    return smaller(fidk_part_begin((size + step - 1) / step, parts, i) * step, size);
+}
+
+fidk_gemm_part fidk_gemm_part_of(const fidk_gemm *g, size_t row_tasks, size_t column_tasks, size_t index, size_t tile_rows, size_t tile_columns) {
+    size_t row = index / column_tasks, column = index % column_tasks;
+    return (fidk_gemm_part){step_begin(g->m, tile_rows, row_tasks, row), step_begin(g->m, tile_rows, row_tasks, row + 1),
+                            step_begin(g->n, tile_columns, column_tasks, column), step_begin(g->n, tile_columns, column_tasks, column + 1)};
 }
 
 static void run_task(void *context, size_t index) {
     const gemm_plan *plan = context;
     const fidk_gemm *g = plan->gemm;
-    fidk_gemm_part part = fidk_gemm_part_of(g, plan->row_tasks, plan->column_tasks, index, FIDK_PANEL);
+    fidk_gemm_part part = fidk_gemm_part_of(g, plan->row_tasks, plan->column_tasks, index, g->tiles->product_rows, g->tiles->product_columns);
     size_t m0 = part.m0, m1 = part.m1;
     size_t blocks = (m1 - m0 + plan->block_rows - 1) / plan->block_rows;
     float *copy = scratch_of_task(plan) ? plan->scratch + index * scratch_of_task(plan) : NULL;

@@ -43,11 +43,11 @@ void fidk_gemm_run(const fidk_gemm *gemm, void *scratch);
 /* Behind them, for pairs: gemm_pairs.c. */
 size_t fidk_gemm_pairs_scratch_bytes(const fidk_gemm *gemm);
 void fidk_gemm_pairs_run(const fidk_gemm *gemm, void *scratch);
-/* Rows [m0, m1) and columns [n0, n1) of c that task `index` of row_tasks * column_tasks owns; columns begin at multiples of `step`. */
+/* Rows [m0, m1) and columns [n0, n1) of c that task `index` of row_tasks * column_tasks owns; they begin at multiples of a tile's size. */
 typedef struct fidk_gemm_part {
     size_t m0, m1, n0, n1;
 } fidk_gemm_part;
-fidk_gemm_part fidk_gemm_part_of(const fidk_gemm *gemm, size_t row_tasks, size_t column_tasks, size_t index, size_t step);
+fidk_gemm_part fidk_gemm_part_of(const fidk_gemm *gemm, size_t row_tasks, size_t column_tasks, size_t index, size_t tile_rows, size_t tile_columns);
 /* What the product tile clamps to in its epilogue, and what of an activation is left for afterwards. */
 void fidk_set_clamp(fidk_matmul *product, const fid_activation *activation);
 void fidk_activate_rest(const fidk_gemm *gemm, const fidk_matmul *product, size_t rows);

@@ -98,7 +98,7 @@ static void run_columns(const pairs_plan *plan, const uint16_t *words, float *su
 static void run_task(void *context, size_t index) {
     const pairs_plan *plan = context;
     const fidk_gemm *g = plan->gemm;
-    fidk_gemm_part part = fidk_gemm_part_of(g, plan->row_tasks, plan->column_tasks, index, FIDK_PAIR_TILE);
+    fidk_gemm_part part = fidk_gemm_part_of(g, plan->row_tasks, plan->column_tasks, index, FIDK_PAIR_TILE, FIDK_PAIR_TILE);
     uint8_t *scratch = plan->scratch + index * task_bytes(plan);
     uint16_t *words = (uint16_t *)(void *)scratch;
     float *sums = (float *)(void *)(scratch + words_bytes(plan)), *gathered = sums + FIDK_PAIR_TILE * FIDK_PAIR_TILE;

@@ -46,7 +46,12 @@ VEC_INLINE void product_body(const fidk_matmul *p, const int rows, const int vec
         UNROLL_ALL for (int r = 0; r < rows; r++) sum[r][v] = vec_set(0);
     }
     UNROLL_ALL for (int r = 0; r < rows; r += ROW_GROUP) a[r / ROW_GROUP] = p->a + (size_t)r * stride;
+    /* A line each row of k is about what memory gives; without anything to fetch the prefetch stays on one line and costs nothing. */
+    const float *fetch = p->fetch ? p->fetch : p->c;
+    const size_t fetch_step = p->fetch ? 16 : 0;
     for (size_t k = p->depth; k; k--) {
+        __builtin_prefetch(fetch, 0, 2);
+        fetch += fetch_step;
         vec row[VEC_GEMM_VECTORS > VEC_WIDE_VECTORS ? VEC_GEMM_VECTORS : VEC_WIDE_VECTORS];
         UNROLL_ALL for (int v = 0; v < vectors; v++) {
             row[v] = product_load(b[v], masked, mask[v]);

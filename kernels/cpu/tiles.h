@@ -31,6 +31,7 @@ typedef struct fidk_matmul {
     float low, high;   /* the result is clamped to these; -inf and inf leave it alone */
     bool accumulate;   /* c already holds the sum over an earlier part of k */
     bool finish;       /* the last part of k: scale, bias, add and clamp are due */
+    const float *fetch; /* (depth, 16) what later tiles read, brought into the second-level cache on the way; NULL: nothing */
 } fidk_matmul;
 
 typedef void (*fidk_matmul_tile)(const fidk_matmul *product);
