@@ -82,6 +82,7 @@ static fid_status check_stage(compilation *c, const char *stage_name) {
 
 static fid_status run_stages(compilation *c) {
     c->program->bf16_products = c->options->bf16;
+    c->program->no_winograd = c->options->no_winograd;
     c->program->share_buffers = c->options->share_buffers;
     c->program->keep_keys = c->options->external_count > 0;
     FID_TRY(check_stage(c, "archive"));
@@ -252,6 +253,7 @@ static void count_graph(const fidc_graph *graph, fidc_report *report) {
 
 static void fill_report(const compilation *c, fidc_report *report) {
     report->plan_is_optimal = true;
+    report->winograd_bytes = c->program->winograd_bytes;
     for (uint32_t i = 0; i < c->program->method_count; i++) {
         count_graph(c->program->methods[i], report);
         report->planned_bytes += c->plans[i].planned_bytes;

@@ -14,6 +14,7 @@ typedef struct fidc_options {
     size_t struct_size;
     fidc_target target;
     bool bf16;             /* cpu target: products of linear layers and convolutions in bfloat16, sums in float32 */
+    bool no_winograd;      /* cpu target: convolutions of 3x3 are summed directly, where Winograd's algorithm would be faster */
     bool no_reuse;
     bool stack_traces;
     bool no_debug;         /* without the table of modules and source lines */
@@ -36,6 +37,7 @@ typedef struct fidc_report {
     uint32_t operators;        /* nodes emitted, all methods */
     uint64_t planned_bytes, liveness_bound_bytes, program_bytes, data_bytes, constant_bytes;
     bool plan_is_optimal;       /* for certain: at the bound, or all placements were looked at */
+    uint64_t winograd_bytes;   /* by how much weights are larger for Winograd's algorithm */
     uint32_t unsupported_count; /* calls that cannot be compiled, or with allow_missing need kernels of the runtime's own */
     char *unsupported, *unsupported_json; /* the list for people and as a JSON array, also after a failure; NULL: there are none */
 } fidc_report;

@@ -34,6 +34,15 @@ static fid_status out_sizes(const fid_call *call, fid_window *w) {
     return FID_OK;
 }
 
+/* Does this convolution have weights for Winograd's algorithm, of the right shape? */
+static bool fits_winograd(const fid_convolution *c) {
+    const fid_window *w = &c->window;
+    const int64_t *sizes = c->weight->sizes;
+    bool fits = fid_winograd_tile(c->weight) && w->spatial == 2 && c->groups == 1 && c->out_channels >= 0 && c->weight->dtype == c->input->dtype;
+    for (size_t d = 1; d < 3; d++) fits = fits && w->kernel[d] == 3 && w->stride[d] == 1 && w->dilation[d] == 1;
+    return fits && sizes[0] == fid_panels(c->out_channels) && sizes[2] == c->in_channels && sizes[3] == FID_PANEL;
+}
+
 /* Channels, groups and the shape of the packed weight. */
 static fid_status check_weight(const fid_call *call, const fid_convolution *c) {
     int64_t rows = 1, panels = 0;
@@ -48,7 +57,7 @@ static fid_status check_weight(const fid_call *call, const fid_convolution *c) {
     bool pairs = c->input->dtype == FID_FLOAT32 && fid_is_pairs(c->weight) && !fid_convolution_is_depthwise(c);
     fits = fits && c->weight->rank == 3 && sizes[0] == panels && sizes[1] == (pairs ? fid_pair_rows(rows) : rows) &&
            sizes[2] == (pairs ? FID_PAIR_COLUMNS : FID_PANEL) && (pairs || c->weight->dtype == c->input->dtype);
-    if (fits) return FID_OK;
+    if (fits || fits_winograd(c)) return FID_OK;
     char text[120];
     return fid_fail(call->sink, FID_INVALID_ARGUMENT,
                     "%s: %lld input and %lld output channels in %lld groups do not fit packed weights of shape %s", call->name,

@@ -16,6 +16,13 @@ static inline int64_t fid_pair_rows(int64_t k) { return (k / 32 + (k % 32 != 0))
 static inline bool fid_is_pairs(const fid_tensor *weight) {
     return weight->dtype == FID_BFLOAT16 && weight->rank == 3 && weight->sizes[2] == FID_PAIR_COLUMNS;
 }
+/* Weights of a convolution by Winograd's algorithm, F(m x m) (ops/winograd.h): [panels, positions, in_channels, 16], float32, for kernels of
+ * 3x3 with stride 1, dilation 1 and one group. The number of positions tells m: 16 for 2, 36 for 4. 0: the weights are others. */
+static inline int64_t fid_winograd_positions(int64_t m) { return (m + 2) * (m + 2); }
+static inline int64_t fid_winograd_tile(const fid_tensor *weight) {
+    if (weight->rank != 4) return 0;
+    return weight->sizes[1] == fid_winograd_positions(2) ? 2 : weight->sizes[1] == fid_winograd_positions(4) ? 4 : 0;
+}
 /* Element (row, column) of panel `panel` of `rows` rows, in elements. */
 static inline int64_t fid_packed_offset(bool pairs, int64_t rows, int64_t panel, int64_t row, int64_t column) {
     if (pairs) return (panel * fid_pair_rows(rows) + row / 2) * FID_PAIR_COLUMNS + column * 2 + row % 2;

@@ -9,6 +9,7 @@ static const option_row options[] = {
     {"-o", "FILE.pte", "where the program goes"},
     {"--target", "NAME", "cpu (default: fused operators, packed weights) or portable (upstream's operators only)"},
     {"--precision", "P", "float32 (default) or bf16: products of linear layers and convolutions in bfloat16, sums in float32; for target cpu"},
+    {"--no-winograd", NULL, "sums all convolutions directly: numbers a little nearer to exact ones, smaller file, slower 3x3 layers; for target cpu"},
     {"--method", "NAME=FILE.pt2", "adds a method; may be repeated, instead of M.pt2"},
     {"--external-weights", "[PATTERN=]FILE.ptd", "weights go to a data file beside the program; with a pattern (*lora*) only those; may be repeated"},
     {"--share-buffers", NULL, "methods share mutable buffers that have one name: a cache that one fills and another reads"},
@@ -105,9 +106,9 @@ static bool write_report(const char *path, const fidc_report *report, double mil
     fprintf(out, "{\n  \"operators\": %u,\n  \"planned_bytes\": %llu,\n  \"liveness_bound_bytes\": %llu,\n", report->operators,
             (unsigned long long)report->planned_bytes, (unsigned long long)report->liveness_bound_bytes);
     fprintf(out, "  \"plan_is_optimal\": %s,\n", report->plan_is_optimal ? "true" : "false");
-    fprintf(out, "  \"program_bytes\": %llu,\n  \"data_bytes\": %llu,\n  \"constant_bytes\": %llu,\n  \"milliseconds\": %.3f,\n  \"unsupported\": ",
+    fprintf(out, "  \"program_bytes\": %llu,\n  \"data_bytes\": %llu,\n  \"constant_bytes\": %llu,\n  \"winograd_bytes\": %llu,\n  \"milliseconds\": %.3f,\n  \"unsupported\": ",
             (unsigned long long)report->program_bytes, (unsigned long long)report->data_bytes, (unsigned long long)report->constant_bytes,
-            milliseconds);
+            (unsigned long long)report->winograd_bytes, milliseconds);
     fprintf(out, "%s\n}\n", report->unsupported_json ? report->unsupported_json : "[]");
     fclose(out);
     bool ok = write_file(path, &(file_part){text, size}, 1);
@@ -136,6 +137,7 @@ static int read_output(arguments *a, request *r) {
 
 static int read_request(arguments *a, request *r) {
     r->options = (fidc_options){.struct_size = sizeof r->options,
+                                .no_winograd = option_flag(a, "--no-winograd"),
                                 .no_reuse = option_flag(a, "--no-reuse"),
                                 .stack_traces = option_flag(a, "--stack-traces"),
                                 .no_debug = option_flag(a, "--no-debug"),

@@ -84,7 +84,7 @@ static int native_clear(PyObject *module) {
 static PyMethodDef native_methods[] = {
     {"compile", (PyCFunction)(void (*)(void))native_compile, METH_VARARGS | METH_KEYWORDS,
      "compile(methods, output, target='cpu', no_reuse=False, stack_traces=False, schemas=None, allow_missing=False, "
-     "external_weights=[(pattern, path)], share_buffers=False, constants=[(name, values, tree)], precision='float32'): [(name, path.pt2)] to a .pte file; "
+     "external_weights=[(pattern, path)], share_buffers=False, constants=[(name, values, tree)], precision='float32', winograd=True): [(name, path.pt2)] to a .pte file; "
      "returns the report."},
     {"register_operator", native_register_operator, METH_VARARGS,
      "register_operator(schema, function): the function takes a list of arguments and gives a list of results."},

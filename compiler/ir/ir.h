@@ -177,6 +177,8 @@ struct fidc_program {
     uint64_t shared_bytes;        /* of all of these */
     const fidc_expr **exprs; uint32_t expr_count, expr_capacity; /* interned */
     bool bf16_products;           /* the cpu target keeps weights of products in bfloat16 and multiplies in it */
+    bool no_winograd;             /* the cpu target sums convolutions directly */
+    uint64_t winograd_bytes;      /* that weights are larger for Winograd's algorithm */
     void *owner;                  /* archive bytes and the like that constants point into; closed by destroy_owner */
     void (*destroy_owner)(void *owner);
     void (*forget_owner)(void *owner); /* gives back memory that is read again from the file when needed; NULL: there is none */

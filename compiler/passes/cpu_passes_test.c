@@ -1,6 +1,7 @@
 /* The passes of the cpu target, text in and text out: what fuses, what must not, where layouts change. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@ typedef fid_status (*pass)(fidc_program *program);
 static fid_message message;
 static fid_sink sink;
 static fidc_program *program;
-static bool bf16_products;
+static bool bf16_products, no_winograd;
 
 /* The program after the passes, verified; constants are left out of the text. */
 static const char *after(const char *text, size_t count, const pass *passes) {
@@ -23,6 +24,7 @@ static const char *after(const char *text, size_t count, const pass *passes) {
     assert_int_equal(fidc_program_create(fid_environment_default(NULL).allocator, &sink, &fid_builtin_ops, &program), FID_OK);
     if (fidc_parse(program, text, strlen(text)) != FID_OK) fail_msg("%s", message.text);
     program->bf16_products = bf16_products;
+    program->no_winograd = no_winograd;
     for (size_t i = 0; i < count; i++) {
         if (passes[i](program) != FID_OK) fail_msg("%s", message.text);
         fidc_graph_clean(program->methods[0]);
@@ -219,6 +221,52 @@ static void a_kernel_wider_than_its_image_keeps_its_middle(void **state) {
     assert_true(weight[0] == 4.0f && weight[FID_MAX_RANK] == 5.0f && weight[2 * FID_MAX_RANK] == 6.0f); /* panels are 16 wide */
 }
 
+/* The packed weight of one convolution of 3x3, as text. */
+static const char *weight_of(const char *channels, const char *size, const char *more) {
+    char text[600], *whole;
+    snprintf(text, sizeof text, "method forward(%%x: f32[1, %s, %s, %s]) {\n  const %%w: f32[%s, %s, 3, 3] = \"w\"\n"
+             "  %%y: f32[1, %s, %s, %s] = aten.convolution(%%x, %%w, None, %s, False, [0, 0], 1)\n  return %%y\n}\n",
+             channels, size, size, channels, channels, channels, size, size, more);
+    AFTER(text, fidc_fuse);
+    assert_int_equal(fidc_print(program, &whole), FID_OK);
+    return whole;
+}
+
+static void layers_that_gain_by_it_take_winograd(void **state) {
+    const char *const same = "[1, 1], [1, 1], [1, 1]";
+    (void)state;
+    holds(weight_of("64", "56", same), "f32[4, 36, 64, 16]"); /* tiles of 4x4 */
+    end(NULL);
+    holds(weight_of("256", "14", same), "f32[16, 16, 256, 16]"); /* of 2x2: weights count for more */
+    end(NULL);
+    holds(weight_of("512", "7", same), "f32[32, 4608, 16]"); /* few pixels: weights are all */
+    end(NULL);
+    holds(weight_of("8", "56", same), "f32[1, 72, 16]"); /* few channels: transforms are all */
+    end(NULL);
+    holds(weight_of("64", "56", "[1, 1], [2, 2], [2, 2]"), "f32[4, 576, 16]"); /* dilated */
+    end(NULL);
+    bf16_products = true;
+    holds(weight_of("64", "56", same), "bf16[");
+    end(NULL);
+    bf16_products = false;
+    no_winograd = true;
+    holds(weight_of("64", "56", same), "f32[4, 576, 16]");
+    no_winograd = false;
+}
+
+/* One of the two alone would stay direct. */
+static void layers_that_share_a_weight_take_one_form_of_it(void **state) {
+    (void)state;
+    const char *text = AFTER("method forward(%x: f32[1, 256, 28, 28], %u: f32[1, 256, 3, 3]) {\n"
+                             "  const %w: f32[256, 256, 3, 3] = \"w\"\n"
+                             "  %v: f32[1, 256, 3, 3] = " CONVOLUTION("%u", "%w", "None", "1")
+                             "  %y: f32[1, 256, 28, 28] = " CONVOLUTION("%x", "%w", "None", "1")
+                             "  return %v, %y\n}\n", fidc_fuse);
+    holds(text, "fid.convolution(%u, %w.packed0,");
+    holds(text, "fid.convolution(%x, %w.packed0,");
+    assert_int_equal(fidc_value_of(&program->methods[0]->first->args[1])->rank, 4);
+}
+
 static void chains_of_convolutions_stay_channels_last(void **state) {
     (void)state;
     const char *text = AFTER("method forward(%x: f32[1, 3, 4, 4]) {\n"
@@ -315,6 +363,8 @@ int main(void) {
         TEST(products_with_constants_are_packed),
         TEST(norm_padding_and_clamp_go_into_a_convolution),
         TEST(a_kernel_wider_than_its_image_keeps_its_middle),
+        TEST(layers_that_gain_by_it_take_winograd),
+        TEST(layers_that_share_a_weight_take_one_form_of_it),
         TEST(chains_of_convolutions_stay_channels_last),
         TEST(heads_of_attention_are_not_moved),
         TEST(other_readers_keep_a_permutation_as_it_is),

@@ -247,8 +247,16 @@ static bool geometry_of(const fidc_node *node, const fidc_value *weight, geometr
     return true;
 }
 
+/* A kernel that Winograd's algorithm takes; not one that was shrunk to 3x3, whose weight others may read whole. */
+static bool takes_winograd(const fidc_node *node, const fidc_value *weight, const geometry *g) {
+    bool takes = g->spatial == 2 && node->args[8].as.integer == 1 && weight == fidc_value_of(&node->args[1]);
+    for (size_t d = 0; d < 2; d++) takes = takes && g->kernel[d] == 3 && g->stride[d] == 1 && g->dilation[d] == 1;
+    return takes;
+}
+
 static fidc_node *create_convolution(fuser *f, fidc_node *node, fidc_value *input, const fidc_value *weight, const geometry *g) {
-    fidc_value *packed = fidc_packer_get(&f->packer, f->graph, weight, FIDC_PACK_CONVOLUTION, node->args[8].as.integer);
+    fidc_packing packing = takes_winograd(node, weight, g) ? fidc_choose_convolution(&f->packer, node) : FIDC_PACK_CONVOLUTION;
+    fidc_value *packed = fidc_packer_get(&f->packer, f->graph, weight, packing, node->args[8].as.integer);
     if (!packed) return NULL;
     fidc_arg args[] = {fidc_v(input), fidc_v(packed), node->args[2], fidc_none(), fidc_i(fidc_size(weight, 0)),
                        fidc_ints(f->program, g->kernel, g->spatial), fidc_ints(f->program, g->stride, g->spatial),

@@ -14,7 +14,8 @@ struct fidc_packed {
     int64_t groups;
     const void *data;
     fid_dtype dtype;
-    int64_t sizes[3];
+    int64_t sizes[4];
+    size_t rank;
     const fidc_graph *graph; /* where `value` is */
     fidc_value *value;
 };
@@ -50,7 +51,7 @@ const float *fidc_floats(fidc_program *program, const fidc_value *value) {
 
 static void *allocate_packed(fidc_program *program, fidc_packed *p) {
     size_t count;
-    if (!fid_mul_sizes(p->sizes, 3, &count) || count > SIZE_MAX / sizeof(float)) return NULL;
+    if (!fid_mul_sizes(p->sizes, p->rank, &count) || count > SIZE_MAX / sizeof(float)) return NULL;
     return fid_arena_allocate(&program->arena, count * fid_dtype_size(p->dtype), FID_ALLOCATION_ALIGNMENT);
 }
 
@@ -87,29 +88,61 @@ static bool pack_matrix(fidc_program *program, const fidc_value *weight, fidc_pa
     return pack_half_matrix(program, weight, p, (size_t)n, (size_t)k);
 }
 
+/* Sizes and strides of a plain weight. */
+typedef struct plain_weight {
+    int64_t sizes[5], strides[5];
+    uint8_t order[5];
+    fid_tensor tensor;
+} plain_weight;
+
+/* Its convolution, as far as packing asks; false when memory is short. */
+static bool convolution_of(fidc_program *program, const fidc_value *weight, int64_t groups, plain_weight *plain, fid_convolution *out) {
+    for (size_t i = 0; i < weight->rank; i++) plain->sizes[i] = fidc_size(weight, i), plain->order[i] = (uint8_t)i;
+    fid_strides_of(plain->sizes, plain->order, weight->rank, plain->strides);
+    plain->tensor = (fid_tensor){.data = (void *)(uintptr_t)fidc_floats(program, weight), .sizes = plain->sizes, .strides = plain->strides,
+                                 .dim_order = plain->order, .rank = weight->rank, .dtype = FID_FLOAT32};
+    *out = (fid_convolution){.weight = &plain->tensor, .groups = groups, .out_channels = plain->sizes[0], .in_channels = plain->sizes[1] * groups};
+    for (size_t d = 0; d < 3; d++) out->window.kernel[d] = d + weight->rank < 5 ? 1 : plain->sizes[d + weight->rank - 3];
+    return plain->tensor.data != NULL;
+}
+
 static bool pack_convolution(fidc_program *program, const fidc_value *weight, fidc_packed *p) {
-    int64_t sizes[5], strides[5], taps = 1;
-    uint8_t order[5] = {0, 1, 2, 3, 4};
-    for (size_t i = 0; i < weight->rank; i++) sizes[i] = fidc_size(weight, i);
-    fid_strides_of(sizes, order, weight->rank, strides);
-    const float *floats = fidc_floats(program, weight);
-    fid_tensor plain = {.data = (void *)(uintptr_t)floats, .sizes = sizes, .strides = strides, .dim_order = order,
-                        .rank = weight->rank, .dtype = FID_FLOAT32};
-    fid_convolution conv = {.weight = &plain, .groups = p->groups, .out_channels = sizes[0], .in_channels = sizes[1] * p->groups};
-    for (size_t d = 0; d < 3; d++) conv.window.kernel[d] = d + weight->rank < 5 ? 1 : sizes[d + weight->rank - 3];
+    plain_weight plain;
+    fid_convolution conv;
+    if (!convolution_of(program, weight, p->groups, &plain, &conv)) return false;
+    const int64_t *sizes = plain.sizes;
+    int64_t taps = 1;
     for (size_t d = 0; d < 3; d++) taps *= conv.window.kernel[d];
     bool depthwise = fid_convolution_is_depthwise(&conv);
     p->sizes[0] = depthwise ? fid_panels(sizes[0]) : p->groups * fid_panels(sizes[0] / p->groups);
     p->sizes[1] = depthwise ? taps : taps * sizes[1];
     p->sizes[2] = FID_PANEL;
     float *data = allocate_packed(program, p);
-    if (!data || !floats) return false;
+    if (!data) return false;
     fidk_conv_pack(&conv, data);
     p->data = data;
     return true;
 }
 
-static const char *const packings[] = {[FIDC_PACK_ROWS] = "rows", [FIDC_PACK_COLUMNS] = "columns", [FIDC_PACK_CONVOLUTION] = "convolution"};
+static bool is_winograd(fidc_packing packing) { return packing == FIDC_PACK_WINOGRAD2 || packing == FIDC_PACK_WINOGRAD4; }
+
+static bool pack_winograd(fidc_program *program, const fidc_value *weight, fidc_packed *p) {
+    int64_t m = p->packing == FIDC_PACK_WINOGRAD2 ? 2 : 4;
+    plain_weight plain;
+    fid_convolution conv;
+    if (!convolution_of(program, weight, 1, &plain, &conv)) return false;
+    p->rank = 4;
+    p->sizes[0] = fid_panels(conv.out_channels), p->sizes[1] = fid_winograd_positions(m), p->sizes[2] = conv.in_channels, p->sizes[3] = FID_PANEL;
+    float *data = allocate_packed(program, p);
+    if (!data) return false;
+    fidk_winograd_pack(&conv, m, data);
+    program->winograd_bytes += (uint64_t)(p->sizes[0] * (p->sizes[1] - 9) * p->sizes[2] * p->sizes[3]) * sizeof *data;
+    p->data = data;
+    return true;
+}
+
+static const char *const packings[] = {[FIDC_PACK_ROWS] = "rows", [FIDC_PACK_COLUMNS] = "columns", [FIDC_PACK_CONVOLUTION] = "convolution",
+                                       [FIDC_PACK_WINOGRAD2] = "winograd2", [FIDC_PACK_WINOGRAD4] = "winograd4"};
 
 /* From panels of float32 to pairs in bfloat16. Depthwise weights, one channel a sum, stay as they are. */
 static bool pack_pairs(fidc_program *program, const fidc_value *weight, fidc_packed *p) {
@@ -127,15 +160,25 @@ static bool pack_pairs(fidc_program *program, const fidc_value *weight, fidc_pac
 }
 
 static bool pack(fidc_program *program, const fidc_value *weight, fidc_packed *p) {
+    p->rank = 3;
+    if (is_winograd(p->packing)) return pack_winograd(program, weight, p);
     if (program->bf16_products) return pack_pairs(program, weight, p);
     return p->packing == FIDC_PACK_CONVOLUTION ? pack_convolution(program, weight, p) : pack_matrix(program, weight, p);
 }
 
 static fidc_value *value_of(const fidc_packed *p, fidc_graph *graph, const fidc_value *weight) {
     const char *name = fidc_text_format(graph->program, "%s.packed%u", fidc_constant_behind(weight)->constant->name, graph->name_counter++);
-    size_t bytes = (size_t)(p->sizes[0] * p->sizes[1] * p->sizes[2]) * fid_dtype_size(p->dtype);
-    fidc_value *made = name ? fidc_value_constant(graph, name, p->dtype, p->sizes, 3, p->data, bytes) : NULL;
+    size_t count = 1;
+    for (size_t i = 0; i < p->rank; i++) count *= (size_t)p->sizes[i];
+    fidc_value *made = name ? fidc_value_constant(graph, name, p->dtype, p->sizes, p->rank, p->data, count * fid_dtype_size(p->dtype)) : NULL;
     return fidc_constant_derive(graph->program, made, fidc_constant_behind(weight)->constant, packings[p->packing]);
+}
+
+bool fidc_packer_has(const fidc_packer *packer, const fidc_value *weight, fidc_packing packing) {
+    const void *source = fidc_constant_behind(weight)->constant->data;
+    for (const fidc_packed *p = packer->first; p; p = p->next)
+        if (p->source == source && p->packing == packing) return true;
+    return false;
 }
 
 fidc_value *fidc_packer_get(fidc_packer *packer, fidc_graph *graph, const fidc_value *weight, fidc_packing packing, int64_t groups) {
@@ -149,7 +192,7 @@ fidc_value *fidc_packer_get(fidc_packer *packer, fidc_graph *graph, const fidc_v
     fidc_packed *p = fidc_allocate(packer->program, sizeof *p);
     if (!p) return NULL;
     *p = (fidc_packed){.source = source, .packing = packing, .groups = groups, .graph = graph, .dtype = FID_FLOAT32};
-    if (same) memcpy(p->sizes, same->sizes, sizeof p->sizes), p->data = same->data, p->dtype = same->dtype;
+    if (same) memcpy(p->sizes, same->sizes, sizeof p->sizes), p->rank = same->rank, p->data = same->data, p->dtype = same->dtype;
     else if (!pack(packer->program, weight, p)) return NULL;
     p->value = value_of(p, graph, weight);
     if (!p->value) return NULL;

@@ -8,6 +8,8 @@ typedef enum fidc_packing {
     FIDC_PACK_ROWS,        /* a linear layer's weight: (out, in) */
     FIDC_PACK_COLUMNS,     /* a plain second operand: (in, out) */
     FIDC_PACK_CONVOLUTION, /* (out, in / groups, kernel...) */
+    FIDC_PACK_WINOGRAD2,   /* (out, in, 3, 3) for Winograd's algorithm with tiles of 2x2 outputs */
+    FIDC_PACK_WINOGRAD4,   /* and of 4x4 */
 } fidc_packing;
 
 typedef struct fidc_packed fidc_packed;
@@ -19,6 +21,11 @@ typedef struct fidc_packer {
 
 /* The packed constant of a weight, in `graph`; groups matter for convolutions only. NULL when memory is short. */
 fidc_value *fidc_packer_get(fidc_packer *packer, fidc_graph *graph, const fidc_value *weight, fidc_packing packing, int64_t groups);
+
+/* Has this weight been packed so, in any graph? */
+bool fidc_packer_has(const fidc_packer *packer, const fidc_value *weight, fidc_packing packing);
+/* The packing for aten::convolution with a kernel of 3x3, stride 1, dilation 1 and one group: choose_winograd.c. */
+fidc_packing fidc_choose_convolution(const fidc_packer *packer, const fidc_node *node);
 
 /* The constant that a float32 value is, or is a cast of (16-bit weights are widened where they are read); NULL if it is neither, or
  * may change. */

@@ -216,6 +216,7 @@ static fidk_gemm gemm_of_group(const fidk_conv *conv, size_t group, patches *p) 
 size_t fidk_conv_scratch_bytes(const fidk_conv *conv) {
     patches p;
     if (conv->depthwise) return fidk_depthwise_scratch_bytes(conv);
+    if (conv->winograd) return fidk_winograd_scratch_bytes(conv);
     fidk_gemm gemm = gemm_of_group(conv, 0, &p);
     return fidk_gemm_scratch_bytes(&gemm);
 }
@@ -223,6 +224,10 @@ size_t fidk_conv_scratch_bytes(const fidk_conv *conv) {
 void fidk_conv_run(const fidk_conv *conv, void *scratch) {
     if (conv->depthwise) {
         fidk_depthwise_run(conv, scratch);
+        return;
+    }
+    if (conv->winograd) {
+        fidk_winograd_run(conv, scratch);
         return;
     }
     for (size_t g = 0; g < conv->groups; g++) {

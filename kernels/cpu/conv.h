@@ -15,6 +15,7 @@ typedef struct fidk_conv {
     const float *weights; /* packed: see ops/fused.h */
     const uint16_t *pairs; /* instead: in bfloat16 pairs; `cpu`: FID_CPU_ bits to choose their tiles */
     uint32_t cpu;
+    size_t winograd; /* m: weights are for Winograd's F(m x m); 0: they are plain panels */
     const float *scale;   /* (out_channels) or NULL; not for depthwise */
     const float *bias;    /* (out_channels) or NULL */
     const float *add;     /* as out, or NULL */
@@ -31,7 +32,15 @@ void fidk_conv_run(const fidk_conv *conv, void *scratch);
 size_t fidk_conv_packed_floats(const fid_convolution *conv);
 void fidk_conv_pack(const fid_convolution *conv, float *out_packed);
 
-/* The depthwise part of the two above. */
+/* The same for Winograd's F(m x m), m 2 or 4; the plain weight is one of 3x3 in one group. Computed in double, rounded once. */
+size_t fidk_winograd_packed_floats(const fid_convolution *conv, int64_t m);
+void fidk_winograd_pack(const fid_convolution *conv, int64_t m, float *out_packed);
+
+/* The part of scratch_bytes and run above for such weights. */
+size_t fidk_winograd_scratch_bytes(const fidk_conv *conv);
+void fidk_winograd_run(const fidk_conv *conv, void *scratch);
+
+/* The depthwise part. */
 size_t fidk_depthwise_scratch_bytes(const fidk_conv *conv);
 void fidk_depthwise_run(const fidk_conv *conv, void *scratch);
 /* Output lines [first, first + count) of one image, whose lines that they see are in memory; on this thread. `scratch`: the bytes that

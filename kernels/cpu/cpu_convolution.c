@@ -43,6 +43,7 @@ static fid_status fused_conv_of(const fid_call *call, fidk_conv *out) {
                        .scale = fidk_floats(fid_arg_tensor(call, FID_FUSED_CONVOLUTION_SCALE)),
                        .add = fidk_floats(fid_arg_tensor(call, FID_FUSED_CONVOLUTION_ADD)), .out = fid_out_tensor(call, 0)->data};
     fidk_conv_set(out, &from);
+    out->winograd = (size_t)fid_winograd_tile(from.weight);
     return fid_fused_activation_of(call, FID_FUSED_CONVOLUTION_ACTIVATION, &out->activation);
 }
 

@@ -9,6 +9,7 @@
 #include "ops/chain.h"
 #include "ops/fused.h"
 #include "ops/kernel.h"
+#include "ops/winograd.h"
 
 /* Columns of one panel of a packed matrix, the same for every instruction set: see README.md. */
 #define FIDK_PANEL FID_PANEL
@@ -100,6 +101,27 @@ typedef struct fidk_pool {
     float scale;
 } fidk_pool;
 
+/* One tile of a Winograd convolution (ops/winograd.h) into its values at all positions: position p lies at out + p * position. */
+typedef struct fidk_winograd_in {
+    const float *pixel[36]; /* the (m + 2) * (m + 2) pixels that the tile sees, `channels` floats each */
+    float *out;             /* (channels) */
+    size_t position;        /* floats */
+    size_t channels;
+} fidk_winograd_in;
+
+/* And sums at all positions into a tile of outputs: clamp(value * scale + bias + add). */
+typedef struct fidk_winograd_out {
+    const float *in; /* position p: in + p * position, (channels) */
+    size_t position;
+    const float *scale, *bias; /* (channels), or NULL */
+    const float *add;          /* as out, or NULL */
+    float *out;
+    size_t line, pixel;    /* floats from line to line, from pixel to pixel */
+    size_t lines, columns; /* of the tile that lie in the image: at most m */
+    size_t channels;
+    float low, high;
+} fidk_winograd_out;
+
 /* Rows of a patch matrix for neighbouring pixels: row p is the lines in turn, `run[l]` floats from line[l] + p * in_step. */
 enum { FIDK_PATCH_LINES = 16 };
 typedef struct fidk_patch {
@@ -185,6 +207,8 @@ typedef struct fidk_tiles {
     void (*where)(const fidk_where *where);
     void (*depthwise)(const fidk_depthwise *depthwise);
     void (*patch)(const fidk_patch *patch);
+    void (*winograd_in[2])(const fidk_winograd_in *tile);   /* F(2x2), F(4x4) */
+    void (*winograd_out[2])(const fidk_winograd_out *tile);
     void (*max_pool)(const fidk_pool *pool);
     void (*sum_pool)(const fidk_pool *pool);
     void (*blend)(const fidk_blend *blend);

@@ -11,6 +11,8 @@
 
 #include "kernels/cpu/tile_depthwise.h"
 
+#include "kernels/cpu/tile_winograd.h"
+
 #include "kernels/cpu/tile_pool.h"
 
 #include "kernels/cpu/tile_move.h"
@@ -37,6 +39,8 @@ const fidk_tiles VEC_TABLE = {
     .where = where_tile,
     .depthwise = depthwise_tile,
     .patch = patch_tile,
+    .winograd_in = {winograd_in_2_tile, winograd_in_4_tile},
+    .winograd_out = {winograd_out_2_tile, winograd_out_4_tile},
     .max_pool = max_pool_tile,
     .sum_pool = sum_pool_tile,
     .blend = blend_tile,

@@ -1,6 +1,6 @@
-/* fid::convolution: direct sums over the packed weights, in double, rounded once. */
+/* fid::convolution: direct sums over the packed weights, or Winograd's algorithm where they are packed for it; in double, rounded once. */
 #include "kernels/ref/dense.h"
-#include "ops/fused.h"
+#include "kernels/ref/winograd.h"
 
 typedef struct work {
     fid_convolution conv;
@@ -10,6 +10,7 @@ typedef struct work {
     double *weight; /* packed */
     double *scale, *bias; /* (out_channels) */
     double *result; /* (batch, out_channels, out points): first what is added */
+    double *sums;   /* as result */
 } work;
 
 /* The weight of output channel `o`, kernel position `tap`, channel `c` of its group. */
@@ -42,6 +43,26 @@ static double sum_at(const work *w, int64_t n, int64_t o, const int64_t *at) {
     return sum;
 }
 
+static fid_status sum_all(fid_call *call, work *w) {
+    const int64_t *sizes = w->conv.window.out;
+    FIDK_NEED(w->sums = fidk_doubles(call, fid_tensor_numel(fid_out_tensor(call, 0))));
+    if (fid_winograd_tile(w->conv.weight)) {
+        double *scratch;
+        FIDK_NEED(scratch = fidk_doubles(call, fidk_winograd_doubles(&w->conv)));
+        fidk_winograd_sums(&w->conv, w->input, w->weight, scratch, w->sums);
+        return FID_OK;
+    }
+    double *sum = w->sums;
+    for (int64_t n = 0; n < w->conv.batch; n++) {
+        for (int64_t o = 0; o < w->conv.out_channels; o++) {
+            int64_t at[3] = {0, 0, 0};
+            do *sum++ = sum_at(w, n, o, at);
+            while (fidk_next_index(at, sizes, 3));
+        }
+    }
+    return FID_OK;
+}
+
 static fid_status run(fid_call *call) {
     work w;
     fid_activation activation;
@@ -57,15 +78,11 @@ static fid_status run(fid_call *call) {
     FIDK_NEED(w.scale = fidk_dense_load_or(call, fid_arg_tensor(call, FID_FUSED_CONVOLUTION_SCALE), (size_t)w.conv.out_channels, 1));
     FIDK_NEED(w.bias = fidk_dense_load_or(call, w.conv.bias, (size_t)w.conv.out_channels, 0));
     FIDK_NEED(w.result = fidk_dense_load_or(call, fid_arg_tensor(call, FID_FUSED_CONVOLUTION_ADD), fid_tensor_numel(out), 0));
-    double *result = w.result;
-    for (int64_t n = 0; n < w.conv.batch; n++) {
-        for (int64_t o = 0; o < w.conv.out_channels; o++) {
-            int64_t at[3] = {0, 0, 0};
-            do {
-                *result = fid_activation_apply(&activation, *result + w.bias[o] + w.scale[o] * sum_at(&w, n, o, at));
-                result++;
-            } while (fidk_next_index(at, w.conv.window.out, 3));
-        }
+    FID_TRY(sum_all(call, &w));
+    size_t points = fidk_product(w.conv.window.out, 3), channels = (size_t)w.conv.out_channels;
+    for (size_t i = 0; i < fid_tensor_numel(out); i++) {
+        size_t o = i / points % channels;
+        w.result[i] = fid_activation_apply(&activation, w.result[i] + w.bias[o] + w.scale[o] * w.sums[i]);
     }
     fidk_dense_store(out, w.result);
     return FID_OK;

@@ -34,12 +34,15 @@ def compile(
     share_buffers=False,
     constant_methods=None,
     precision="float32",
+    winograd=True,
 ):
     """Compiles .pt2 files to a .pte file.
 
     methods: a path, or a dict from method names to paths. Returns the report: operators, planned_bytes, liveness_bound_bytes,
-    plan_is_optimal, program_bytes, data_bytes, constant_bytes, unsupported (a list of dicts). Raises fidibus.Error with every reason at once.
+    plan_is_optimal, program_bytes, data_bytes, constant_bytes, winograd_bytes (by how much weights grew), unsupported
+    (a list of dicts). Raises fidibus.Error with every reason at once.
     precision: "float32", or "bf16" for products of linear layers and convolutions in bfloat16 with sums in float32 (target cpu).
+    winograd: False sums all convolutions directly (target cpu).
     schemas: a file of schemas of operators that your runtime brings, one a line. allow_missing: write the program although operators
     have no kernel.
     external_weights: a .ptd file for the weights, or a dict from patterns of weights' names ("*lora*") to files; what fits none stays in
@@ -60,6 +63,7 @@ def compile(
         external_weights=[(pattern, os.fspath(file)) for pattern, file in (external_weights or {}).items()],
         share_buffers=share_buffers,
         precision=precision,
+        winograd=winograd,
         constants=[(name, *flatten(value)) for name, value in (constant_methods or {}).items()],
     )
     report["unsupported"] = json.loads(report["unsupported"])
