@@ -61,16 +61,31 @@ static const stage stages[] = {
     {"guard", run_guard, true},                  /* what export promised of the sizes of inputs is checked when the program runs */
 };
 
-static fid_status dump(compilation *c, const char *stage_name) {
-    if (!c->options->dump_ir) return FID_OK;
-    char path[4096], *text;
-    snprintf(path, sizeof path, "%s/%02d-%s.ir", c->options->dump_ir, c->stage_number++, stage_name);
-    FID_TRY(fidc_print(c->program, &text));
+static fid_status write_text(compilation *c, const char *name, const char *text) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%02d-%s", c->options->dump_ir, c->stage_number++, name);
     mkdir(c->options->dump_ir, 0777); /* may exist; a real failure shows in the next line */
     FILE *file = fopen(path, "w");
     bool ok = file && fputs(text, file) >= 0;
     if (file && fclose(file) != 0) ok = false;
     return ok ? FID_OK : fid_fail(c->sink, FID_ACCESS_FAILED, "cannot write %s: %s", path, strerror(errno));
+}
+
+static fid_status dump(compilation *c, const char *stage_name) {
+    char name[64], *text;
+    if (!c->options->dump_ir) return FID_OK;
+    FID_TRY(fidc_print(c->program, &text));
+    snprintf(name, sizeof name, "%s.ir", stage_name);
+    return write_text(c, name, text);
+}
+
+/* The map of a method's memory. */
+static fid_status dump_plan(compilation *c, uint32_t method) {
+    if (!c->options->dump_ir) return FID_OK;
+    const char *name = fidc_text_format(c->program, "plan-%s.txt", c->program->methods[method]->name);
+    const char *text = fidc_plan_print(c->program->methods[method], &c->plans[method]);
+    if (!name || !text) return fid_fail(c->sink, FID_OUT_OF_MEMORY, "no memory to print a plan");
+    return write_text(c, name, text);
 }
 
 static fid_status check_stage(compilation *c, const char *stage_name) {
@@ -110,6 +125,7 @@ static fid_status plan_methods(compilation *c) {
     for (uint32_t i = 0; i < c->program->method_count; i++) {
         FID_TRY(fidc_plan_protect(c->program->methods[i]));
         FID_TRY(fidc_plan_graph(c->program->methods[i], &options, &c->plans[i]));
+        FID_TRY(dump_plan(c, i));
     }
     return FID_OK;
 }

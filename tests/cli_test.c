@@ -149,6 +149,9 @@ static void test_the_report_and_the_ir(void **state) {
     free(first);
     assert_true(cli_exists("ir/01-functionalize.ir"));
     assert_true(cli_exists("ir/09-pack.ir"));
+    char *map = cli_read("ir/11-plan-forward.txt", &size);
+    cli_expect_phrase(map, "= fid::linear"); /* a line a node, beside a picture of the memory */
+    free(map);
 }
 
 static void test_the_source_line_travels_with_the_program(void **state) {

@@ -16,7 +16,7 @@ static const option_row options[] = {
     CONSTANT_OPTION_ROW,
     {"--bundle", NULL, "writes a bundled program (.bpte): with the archive's sample inputs, for running without --input"},
     {"--report", "FILE.json", "writes operators, bytes and what is unsupported"},
-    {"--dump-ir", "DIR", "writes the IR after every stage"},
+    {"--dump-ir", "DIR", "writes the IR after every stage, and a map of the planned memory"},
     {"--no-reuse", NULL, "gives every tensor memory of its own: bigger, and the same numbers"},
     {"--stack-traces", NULL, "keeps whole stack traces in the program, where upstream's tools look"},
     {"--no-debug", NULL, "leaves out the table of modules and source lines that `fidibus profile` reads"},

@@ -75,20 +75,41 @@ static bool can_share(const fidc_node *node) {
     return node->op->kind != FID_OP_RANDOM && node->op->kind != FID_OP_EFFECT && !node->graph_count && !node->in_place;
 }
 
+/* Nodes between two equal calls from which on keeping the result is not worth its memory, if it is larger than what it is made of:
+ * a mask as numbers, which every layer makes of the same bits. */
+#define FAR 32
+
+/* A pointwise result of a wider dtype than everything that it is computed of, and of as many elements. */
+static bool widens(const fidc_node *node) {
+    const fidc_value *out = node->op->kind == FID_OP_POINTWISE && node->output_count == 1 ? node->outputs[0] : NULL;
+    bool same_count = false;
+    for (uint32_t i = 0; out && i < node->arg_count; i++) {
+        const fidc_value *in = fidc_value_of(&node->args[i]);
+        if (!in || in->type != FIDC_TENSOR || in->origin == FIDC_FROM_CONSTANT) continue;
+        if (fid_dtype_size(in->dtype) >= fid_dtype_size(out->dtype)) return false;
+        same_count = same_count || fidc_same_sizes(in, out);
+    }
+    return same_count;
+}
+
 /* ---- The table of calls seen ---- */
 
+typedef struct seen_call { fidc_node *node; size_t position; } seen_call;
+
 typedef struct seen_calls {
-    fidc_node **slots; /* open addressing; a power of two of them, at least half empty */
+    seen_call *slots; /* open addressing; a power of two of them, at least half empty */
     size_t capacity;
 } seen_calls;
 
-/* The earlier equal node, or NULL after remembering this one. */
-static fidc_node *find_or_add(seen_calls *seen, fidc_node *node) {
+/* The earlier equal node that is worth keeping, or NULL after remembering this one. */
+static fidc_node *find_or_add(seen_calls *seen, fidc_node *node, size_t position) {
     size_t at = (size_t)hash_node(node) & (seen->capacity - 1);
-    for (; seen->slots[at]; at = (at + 1) & (seen->capacity - 1)) {
-        if (same_call(seen->slots[at], node)) return seen->slots[at];
+    for (; seen->slots[at].node; at = (at + 1) & (seen->capacity - 1)) {
+        if (!same_call(seen->slots[at].node, node)) continue;
+        if (position - seen->slots[at].position < FAR || !widens(node)) return seen->slots[at].node;
+        break;
     }
-    seen->slots[at] = node;
+    seen->slots[at] = (seen_call){node, position};
     return NULL;
 }
 
@@ -102,10 +123,11 @@ static fid_status share_graph(fidc_graph *graph) {
     if (!seen.slots) return fid_fail(graph->program->sink, FID_OUT_OF_MEMORY, "no memory to compare %zu nodes", count);
     memset(seen.slots, 0, seen.capacity * sizeof *seen.slots);
     fid_status status = FID_OK;
-    for (fidc_node *node = graph->first, *next; node; node = next) {
+    size_t position = 0;
+    for (fidc_node *node = graph->first, *next; node; node = next, position++) {
         next = node->next;
         for (uint32_t i = 0; i < node->graph_count && status == FID_OK; i++) status = share_graph(node->graphs[i]);
-        fidc_node *earlier = can_share(node) ? find_or_add(&seen, node) : NULL;
+        fidc_node *earlier = can_share(node) ? find_or_add(&seen, node, position) : NULL;
         if (earlier) fidc_node_replace(node, earlier);
     }
     fid_free(allocator, seen.slots, seen.capacity * sizeof *seen.slots);

@@ -136,6 +136,28 @@ static void each_draw_is_its_own(void **state) {
     becomes(fidc_share, text, text);
 }
 
+/* Forty layers of one mask: what is wider than its source is made again for the last; what is not is shared at any distance. */
+static void a_wide_result_is_not_kept_for_a_far_reader(void **state) {
+    (void)state;
+    char text[8192];
+    size_t at = (size_t)snprintf(text, sizeof text, "method forward(%%m: b8[4], %%x: f32[4]) {\n"
+                                 "  %%w: f32[4] = aten._to_copy(%%m, dtype.f32, None, None, None, False, None)\n"
+                                 "  %%n: b8[4] = aten.logical_not(%%m)\n  %%y0: f32[4] = aten.add.Tensor(%%x, %%w, 1)\n");
+    for (int i = 0; i < 40; i++) at += (size_t)snprintf(text + at, sizeof text - at, "  %%y%d: f32[4] = aten.sin(%%y%d)\n", i + 1, i);
+    snprintf(text + at, sizeof text - at, "  %%w2: f32[4] = aten._to_copy(%%m, dtype.f32, None, None, None, False, None)\n"
+             "  %%w3: f32[4] = aten._to_copy(%%m, dtype.f32, None, None, None, False, None)\n  %%n2: b8[4] = aten.logical_not(%%m)\n"
+             "  return %%y40, %%w2, %%w3, %%n, %%n2\n}\n");
+    pass_check c;
+    pass_open(&c, text);
+    pass_ok(&c, fidc_share(c.program));
+    const fidc_graph *graph = c.program->methods[0];
+    const fidc_value *first = graph->first->outputs[0], *second = fidc_value_of(&graph->outputs[1]);
+    assert_ptr_not_equal(second, first);
+    assert_ptr_equal(fidc_value_of(&graph->outputs[2]), second);
+    assert_ptr_equal(fidc_value_of(&graph->outputs[3]), fidc_value_of(&graph->outputs[4]));
+    pass_close(&c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_depends_on_constants_is_a_constant),
@@ -148,6 +170,7 @@ int main(void) {
         cmocka_unit_test(equal_calls_are_one_and_so_are_calls_on_them),
         cmocka_unit_test(other_arguments_are_another_call),
         cmocka_unit_test(each_draw_is_its_own),
+        cmocka_unit_test(a_wide_result_is_not_kept_for_a_far_reader),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,8 @@
  * - a view whose elements already lie in the right order somewhere in its input's memory;
  * - a new state computed straight into the state's memory, when nobody reads the old one any more;
  * - a pointwise result over an input that dies with the node;
- * - a concatenation whose parts are computed in place (plan_concat.c).
+ * - a concatenation whose parts are computed in place (plan_concat.c);
+ * - a branch's result in the memory of the cond's.
  * Nothing that is written may lie over memory that is still read, and what leaves the method never shows the memory of an
  * input, a constant or a state. */
 #include "compiler/plan/plan_internal.h"
@@ -327,6 +328,24 @@ static void join_inputs(fidc_planner *planner, const fidc_graph *graph) {
     }
 }
 
+/* May a branch's result lie where the cond's does? Nothing else may be in its memory but views of it. */
+static bool may_hand_over(const fidc_planner *planner, const fidc_graph *branch, const fidc_life *from, const fidc_life *to) {
+    if (from->value->origin != FIDC_FROM_NODE || from->value->producer->graph != branch || from->is_foreign) return false;
+    if (!from->has_address || !to->has_address || from->root != fidc_plan_index(from->value) || to->root != fidc_plan_index(to->value)) return false;
+    return !planner->state_of[to->root] && from->bytes == to->bytes && from->value->dtype == to->value->dtype && same_layout(from->value, to->value) &&
+           fidc_sizes_static(to->value);
+}
+
+/* The results of a branch are computed straight into the node's: of several branches only one runs. */
+static void join_results(fidc_planner *planner, const fidc_node *node, const fidc_graph *branch) {
+    for (uint32_t i = 0; i < branch->output_count && i < node->output_count; i++) {
+        const fidc_value *result = fidc_value_of(&branch->outputs[i]);
+        if (!result || result->type != FIDC_TENSOR) continue;
+        fidc_life *from = fidc_life_of(planner, result), *to = fidc_life_of(planner, node->outputs[i]);
+        if (may_hand_over(planner, branch, from, to)) fidc_plan_move_group(planner, from, to, 0);
+    }
+}
+
 static void join_graph(fidc_planner *planner, const fidc_graph *graph, uint32_t *inout_moment) {
     bool joins = planner->options->alias_views && !planner->options->no_reuse;
     for (const fidc_node *node = graph->first; node; node = node->next) {
@@ -335,6 +354,7 @@ static void join_graph(fidc_planner *planner, const fidc_graph *graph, uint32_t 
         for (uint32_t i = 0; i < node->graph_count; i++) {
             join_inputs(planner, node->graphs[i]);
             join_graph(planner, node->graphs[i], inout_moment);
+            if (joins && fidc_control_of(node) == FIDC_COND) join_results(planner, node, node->graphs[i]);
             ++*inout_moment;
         }
     }

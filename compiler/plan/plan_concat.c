@@ -89,7 +89,7 @@ static bool keeps_peak(const fidc_planner *planner, const parts *p, uint32_t mom
 
 /* ---- Moving groups -------------------------------------------------------------------------------------------------------------------- */
 
-static void move_group(fidc_planner *planner, fidc_life *root, fidc_life *whole, uint64_t delta) {
+void fidc_plan_move_group(fidc_planner *planner, fidc_life *root, fidc_life *whole, uint64_t delta) {
     uint32_t from = fidc_plan_index(root->value), to = fidc_plan_index(whole->value);
     for (uint32_t i = 0; i < planner->count; i++) {
         if (planner->lives[i].root != from || !planner->lives[i].value) continue;
@@ -106,7 +106,7 @@ bool fidc_plan_concat(fidc_planner *planner, const fidc_node *node, uint32_t mom
     if (!fidc_is(node, FID_OPID_cat) || node->args[0].kind != FIDC_ARG_LIST || !find_parts(planner, node, &p)) return false;
     if (!keeps_peak(planner, &p, moment, planner->live)) return false;
     fidc_life *whole = fidc_life_of(planner, node->outputs[0]);
-    for (uint32_t i = 0; i < p.count; i++) move_group(planner, p.roots[i], whole, p.deltas[i]);
+    for (uint32_t i = 0; i < p.count; i++) fidc_plan_move_group(planner, p.roots[i], whole, p.deltas[i]);
     whole->elided = true;
     return true;
 }

@@ -49,6 +49,8 @@ fid_status fidc_plan_lifetimes(fidc_planner *planner);
 void fidc_plan_aliases(fidc_planner *planner);
 /* Puts the parts of a concatenation where they belong in the whole, if that is possible and pays. (plan_concat.c) */
 bool fidc_plan_concat(fidc_planner *planner, const fidc_node *node, uint32_t moment);
+/* All that lies in the memory of `root` lies in that of `whole` from now on, `delta` bytes from its start. (plan_concat.c) */
+void fidc_plan_move_group(fidc_planner *planner, fidc_life *root, fidc_life *whole, uint64_t delta);
 /* Gives every block an offset; returns the bytes needed, without padding at the end, and whether no placement needs fewer for certain.
  * `bound`: looking ends near it. (plan_place.c) */
 fid_status fidc_plan_place(fidc_program *program, fidc_block *blocks, uint32_t count, uint64_t bound, uint64_t *out_bytes, bool *out_is_optimal);

@@ -315,6 +315,25 @@ static void a_chain_of_pointwise_operators_uses_one_block(void **state) {
     fidc_program_destroy(program);
 }
 
+/* Only one branch runs: its result lies where the cond's does, and results that both read or hand through keep their own place. */
+static void results_of_branches_share_one_place(void **state) {
+    (void)state;
+    fid_message message = {0};
+    fid_sink sink = fid_message_sink(&message);
+    fidc_program *program = parsed("method forward(%x: f32[16], %p: b8[]) {\n"
+                                   "  %r: f32[16], %s: f32[16] = higher_order.cond(%p, [%x]) graph(%x: f32[16]) {\n"
+                                   "    %a: f32[16] = aten.cumsum(%x, 0)\n"
+                                   "    return %a, %x\n  } graph(%x: f32[16]) {\n"
+                                   "    %b: f32[16] = aten.cumsum(%x, 0)\n"
+                                   "    %c: f32[16] = aten.cumsum(%b, 0)\n"
+                                   "    return %b, %c\n  }\n"
+                                   "  return %r, %s\n}\n", &sink);
+    fidc_plan plan = plan_of(program);
+    assert_int_equal(plan.planned_bytes, 3 * 64 + 1); /* x, r, s, and p behind them */
+    assert_int_equal(plan.planned_bytes, plan.bound_bytes);
+    fidc_program_destroy(program);
+}
+
 static void parts_along_the_outermost_dimension_are_no_copies(void **state) {
     (void)state;
     fid_message message = {0};
@@ -416,6 +435,7 @@ int main(void) {
         cmocka_unit_test(the_block_that_ends_last_needs_no_padding),
         cmocka_unit_test(random_graphs_keep_every_value_until_its_last_read),
         cmocka_unit_test(a_chain_of_pointwise_operators_uses_one_block),
+        cmocka_unit_test(results_of_branches_share_one_place),
         cmocka_unit_test(parts_along_the_outermost_dimension_are_no_copies),
         cmocka_unit_test(parts_of_a_concatenation_are_computed_in_place),
         cmocka_unit_test(outputs_never_show_inputs),

@@ -1,8 +1,9 @@
 """Compares fidibus with eager PyTorch and with upstream's runtime: `./run parity [--all] [--only NAME...] [--zoo DIR]`.
 
 For each model: our cpu program against eager, our portable program in our runtime and in upstream's, upstream's portable program in
-our runtime. For each layer: our cpu program against eager. Weights in data files and state: data.py. With --zoo, a folder of exported models (entry.json, NAME.pt2, case*/), each
-against the outputs recorded there. Then the operator exam (opinfo.py): with --all every sample of PyTorch's operator database, otherwise
+our runtime. For each layer: our cpu program against eager. Weights in data files and state: data.py. With --zoo, a folder of
+exported models with recorded outputs: zoo_proofs.py. With --families, some 160 more families: family_proofs.py. Then the operator exam
+(opinfo.py): with --all every sample of PyTorch's operator database, otherwise
 as many as two minutes allow, of operators that the commit chooses. Ends with a line "N passed, N failed".
 """
 
@@ -11,67 +12,17 @@ import json
 import os
 import pathlib
 import random
-import shutil
-import subprocess
 import sys
 import time
 
 import numpy as np
 
+from common import Failure, Fidibus, Score, command, compare
+
 HERE = pathlib.Path(__file__).parent
 
 
-class Failure(Exception):
-    """A comparison that did not hold; its text says why."""
-
-
-def command(*words, seconds=600):
-    """Runs a command; its standard output, or Failure with its errors."""
-    done = subprocess.run([str(w) for w in words], capture_output=True, text=True, timeout=seconds)
-    if done.returncode:
-        raise Failure((done.stderr or done.stdout).strip()[-600:] or f"exit status {done.returncode}")
-    return done.stdout
-
-
-def compare(found, expected, rtol=1e-4, atol=1e-5):
-    """atol is a share of the output's scale. NaN equals NaN; integers and bools are equal."""
-    if found.shape != expected.shape:
-        raise Failure(f"shape {found.shape}, expected {expected.shape}")
-    if expected.dtype.kind in "biu":
-        if not np.array_equal(found, expected):
-            raise Failure(f"{np.count_nonzero(found != expected)} of {expected.size} integers differ")
-        return 0.0
-    a, b = found.astype(np.float64), expected.astype(np.float64)
-    finite = b[np.isfinite(b)]
-    scale = np.abs(finite).max() if finite.size else 1.0
-    bad = ~np.isclose(a, b, rtol=rtol, atol=atol * max(scale, 1e-30), equal_nan=True)
-    error = np.nanmax(np.abs(np.where(np.isfinite(a - b), a - b, 0))) / max(scale, 1e-30) if b.size else 0.0
-    if bad.any():
-        raise Failure(f"{np.count_nonzero(bad)} of {b.size} values differ, by {error:.1e} of the scale")
-    return error
-
-
 # ---- Our side ------------------------------------------------------------------------------------------------------------
-
-
-class Fidibus:
-    """The command and a folder to work in."""
-
-    def __init__(self, path, work):
-        self.path, self.work = path, work
-
-    def compile(self, archive, target="cpu", name=None):
-        program = self.work / f"{name or archive.stem}.{target}.pte"
-        command(self.path, "compile", archive, "-o", program, "--target", target)
-        return program
-
-    def run(self, program, inputs, threads=1):
-        """inputs: .npy paths or numbers as text. Returns the outputs in order."""
-        out = self.work / "out"
-        shutil.rmtree(out, ignore_errors=True)
-        words = [w for i in inputs for w in ("--input", i)]
-        command(self.path, "run", program, *words, "--output-dir", out, "--threads", threads)
-        return [np.load(out / f"output_{i}.npy") for i in range(len(list(out.glob("output_*.npy"))))]
 
 
 def numpy_of(tensor):
@@ -146,26 +97,6 @@ def export_upstream(archive, work):
 
 
 # ---- What is checked -------------------------------------------------------------------------------------------------------
-
-
-class Score:
-    """Counts and prints one line a check."""
-
-    def __init__(self):
-        self.passed, self.failed = 0, []
-
-    def check(self, name, body):
-        start = time.perf_counter()
-        try:
-            error = body()
-        except (Failure, subprocess.TimeoutExpired, OSError, ValueError) as failure:
-            self.failed.append(name)
-            print(f"FAIL {name}: {failure}", flush=True)
-            return False
-        self.passed += 1
-        note = f"  error {error:.1e}" if isinstance(error, float) else ""
-        print(f"ok   {name}{note}  ({time.perf_counter() - start:.1f} s)", flush=True)
-        return True
 
 
 def check_deterministic(fidibus, archive):
@@ -266,72 +197,6 @@ def check_demo(score, fidibus):
         score.check(f"demo {photo}: five labels", body)
 
 
-# ---- The zoo ----------------------------------------------------------------------------------------------------------------
-
-RELATIVE = {"float32": 1e-3, "float64": 1e-3, "float16": 2e-2, "bfloat16": 6e-2, "complex64": 1e-3}
-
-
-def zoo_tensor(path, dtype):
-    array = np.load(path)
-    return (array.astype(np.uint32) << 16).view(np.float32) if dtype == "bfloat16" else array
-
-
-def zoo_compare(found, path, described, rounding):
-    """Integers are equal; floats within the larger of a share of the RMS and twenty times eager's own rounding."""
-    dtype = described["dtype"]
-    expected = zoo_tensor(path, dtype)
-    if dtype == "bfloat16":
-        found = (found.astype(np.uint32) << 16).view(np.float32)
-    if dtype not in RELATIVE:
-        return compare(found, expected)
-    if found.shape != expected.shape:
-        raise Failure(f"shape {found.shape}, expected {expected.shape}")
-    a, b = found.astype(np.float64), expected.astype(np.float64)
-    if not np.array_equal(np.isfinite(a), np.isfinite(b)):
-        raise Failure("other places are not finite")
-    difference = np.abs(np.where(np.isfinite(b), a, 0) - np.where(np.isfinite(b), b, 0))
-    rms = np.sqrt(np.mean(np.where(np.isfinite(b), b, 0) ** 2)) if b.size else 0.0
-    limit = max(RELATIVE[dtype], 20 * (rounding or 0)) * rms + 1e-6
-    if b.size and difference.max() > limit:
-        raise Failure(f"differs by {difference.max() / max(rms, 1e-30):.1e} of the RMS")
-    return float(difference.max() / max(rms, 1e-30)) if b.size else 0.0
-
-
-def zoo_words(folder, described):
-    if "file" in described:
-        return ["--input", folder / described["file"]]
-    return ["--input", str(described["value"])]
-
-
-def check_zoo_model(fidibus, folder, target):
-    entry = json.loads((folder / "entry.json").read_text())
-    program = fidibus.compile(folder / f"{folder.name}.pt2", target)
-    out, words = fidibus.work / "zoo_out", []
-    shutil.rmtree(out, ignore_errors=True)
-    cases = entry["cases"]
-    groups = [cases] if entry["stateful"] else [[case] for case in cases]
-    worst = 0.0
-    for group in groups:
-        words = []
-        for i, case in enumerate(group):
-            words += (["--next"] if i else []) + [w for d in case["inputs"] for w in zoo_words(folder, d)]
-        shutil.rmtree(out, ignore_errors=True)
-        command(fidibus.path, "run", program, *words, "--output-dir", out)
-        for i, case in enumerate(group):
-            place = out / f"call_{i}" if len(group) > 1 else out
-            for j, described in enumerate(case["outputs"]):
-                if "file" in described:
-                    found = np.load(place / f"output_{j}.npy")
-                    worst = max(worst, zoo_compare(found, folder / described["file"], described, entry.get("rounding")))
-    return worst
-
-
-def check_zoo(score, fidibus, zoo, only, target):
-    for folder in sorted(p.parent for p in zoo.glob("*/entry.json")):
-        if not only or folder.name in only:
-            score.check(f"zoo {folder.name}", lambda folder=folder: check_zoo_model(fidibus, folder, target))
-
-
 # ---- The operator exam -----------------------------------------------------------------------------------------------------
 
 EXAM_SECONDS = 120  # of a part of the exam
@@ -393,25 +258,6 @@ def check_operators(score, fidibus, options):
         score.check("operators: rows", lambda: check_rows(fidibus))
 
 
-# ---- Families ---------------------------------------------------------------------------------------------------------------
-
-
-def check_families(score, fidibus, only, target):
-    """The families of families.py, each exported, checked and removed again."""
-    import families
-
-    folder = fidibus.work / "families"
-    for name in only or families.FAMILIES:
-
-        def body(name=name):
-            try:
-                return check_zoo_model(fidibus, families.export(name, folder), target)
-            finally:
-                shutil.rmtree(folder / name, ignore_errors=True)
-
-        score.check(f"family {name}", body)
-
-
 # ---- ------------------------------------------------------------------------------------------------------------------------
 
 
@@ -422,7 +268,7 @@ def arguments():
     parser.add_argument("--only", nargs="*", default=[], help="names of models, layers or zoo entries; operators: the operator exam; data: data.py")
     parser.add_argument("--zoo", type=pathlib.Path, help="folder of an exported model zoo, instead of the models and layers here")
     parser.add_argument("--families", action="store_true", help="the model families of families.py, instead of the models and layers here")
-    parser.add_argument("--target", default="cpu", help="the target that the zoo is compiled for")
+    parser.add_argument("--exports", type=pathlib.Path, help="folder that keeps exported families, instead of exporting them in every run")
     parser.add_argument("--all", action="store_true", help="the whole operator exam, for both targets, and the zoo beside the models if given")
     parser.add_argument("--samples", type=pathlib.Path, help="folder of exported operator samples, instead of exporting them")
     parser.add_argument("--no-upstream", action="store_true", help="leave upstream's runtime and exporter out")
@@ -435,9 +281,13 @@ def main():
     options.work.mkdir(parents=True, exist_ok=True)
     fidibus, score = Fidibus(options.fidibus.resolve(), options.work.resolve()), Score()
     if options.zoo:
-        check_zoo(score, fidibus, options.zoo, options.only, options.target)
+        import zoo_proofs
+
+        zoo_proofs.check(score, fidibus, options.zoo, options.only, not options.no_upstream)
     if options.families or options.all:
-        check_families(score, fidibus, options.only, options.target)
+        import family_proofs
+
+        family_proofs.check(score, fidibus, options.only, options.exports)
     if options.all or not (options.zoo or options.families):
         import layers
         import models
