@@ -2,6 +2,8 @@
  * the loops over rows and vectors have constant bounds and vanish. */
 
 #define PANEL_VECTORS (FIDK_PANEL / VEC_LANES)
+#define PRODUCT_ROWS (VEC_GEMM_ROWS > VEC_WIDE_ROWS ? VEC_GEMM_ROWS : VEC_WIDE_ROWS)
+#define PRODUCT_VECTORS (VEC_GEMM_VECTORS > VEC_WIDE_VECTORS ? VEC_GEMM_VECTORS : VEC_WIDE_VECTORS)
 #define ROW_GROUP 3 /* rows that share one pointer: x86 addresses p, p + stride and p + 2 * stride without another register */
 #ifdef __clang__
 #define UNROLL_ALL _Pragma("clang loop unroll(full)")
@@ -18,26 +20,51 @@ VEC_INLINE vec product_load(const float *at, bool masked, vecm mask) {
     return masked ? vec_load_some(at, mask) : vec_load(at);
 }
 
-VEC_INLINE void product_finish(const fidk_matmul *p, vec *sum, int r, int v, bool masked, vecm mask, vec scale, vec bias) {
-    size_t column = (size_t)v * VEC_LANES;
-    float *c = p->c + (size_t)r * p->c_stride + column;
-    if (p->accumulate) *sum = vec_add(*sum, product_load(c, masked, mask));
-    if (p->finish) {
-        *sum = p->scale ? vec_fma(*sum, scale, bias) : vec_add(*sum, bias);
-        if (p->add) *sum = vec_add(*sum, product_load(p->add + (size_t)r * p->add_stride + column, masked, mask));
-        *sum = vec_min(vec_set(p->high), vec_max(vec_set(p->low), *sum));
+/* What a tile does with its sums; constants where a case has its own code. */
+typedef struct product_ending {
+    bool accumulate, finish, scaled, added;
+} product_ending;
+
+VEC_INLINE void product_store(const fidk_matmul *p, vec sum[][PRODUCT_VECTORS], const vecm *mask, const int rows, const int vectors, const bool masked,
+                              const product_ending ending) {
+    float *const c = p->c;
+    const float *const scales = p->scale, *const biases = p->bias, *const add = p->add;
+    const size_t c_stride = p->c_stride, add_stride = p->add_stride;
+    const vec low = vec_set(p->low), high = vec_set(p->high);
+    UNROLL_ALL for (int v = 0; v < vectors; v++) {
+        const size_t column = (size_t)v * VEC_LANES;
+        const vec scale = ending.scaled ? product_load(scales + column, masked, mask[v]) : vec_set(0);
+        const vec bias = ending.finish && biases ? product_load(biases + column, masked, mask[v]) : vec_set(0);
+        UNROLL_ALL for (int r = 0; r < rows; r++) {
+            float *to = c + (size_t)r * c_stride + column;
+            vec y = sum[r][v];
+            if (ending.accumulate) y = vec_add(y, product_load(to, masked, mask[v]));
+            if (ending.finish) {
+                y = ending.scaled ? vec_fma(y, scale, bias) : vec_add(y, bias);
+                if (ending.added) y = vec_add(y, product_load(add + (size_t)r * add_stride + column, masked, mask[v]));
+                y = vec_min(high, vec_max(low, y));
+            }
+            if (masked) vec_store_some(to, y, mask[v]);
+            else vec_store(to, y);
+        }
     }
-    if (masked) vec_store_some(c, *sum, mask);
-    else vec_store(c, *sum);
+}
+
+VEC_INLINE void product_end(const fidk_matmul *p, vec sum[][PRODUCT_VECTORS], const vecm *mask, const int rows, const int vectors, const bool masked) {
+    const product_ending ending = {p->accumulate, p->finish, p->finish && p->scale, p->finish && p->add};
+    if (ending.finish && !ending.accumulate && !ending.scaled && !ending.added)
+        product_store(p, sum, mask, rows, vectors, masked, (product_ending){false, true, false, false});
+    else if (ending.finish && !ending.accumulate && !ending.scaled) product_store(p, sum, mask, rows, vectors, masked, (product_ending){false, true, false, true});
+    else product_store(p, sum, mask, rows, vectors, masked, ending);
 }
 
 /* rows, vectors and masked are constants at every call. */
 VEC_INLINE void product_body(const fidk_matmul *p, const int rows, const int vectors, const bool masked) {
-    vec sum[VEC_GEMM_ROWS > VEC_WIDE_ROWS ? VEC_GEMM_ROWS : VEC_WIDE_ROWS]
-           [VEC_GEMM_VECTORS > VEC_WIDE_VECTORS ? VEC_GEMM_VECTORS : VEC_WIDE_VECTORS];
-    vecm mask[VEC_GEMM_VECTORS > VEC_WIDE_VECTORS ? VEC_GEMM_VECTORS : VEC_WIDE_VECTORS];
+    vec sum[PRODUCT_ROWS]
+           [PRODUCT_VECTORS];
+    vecm mask[PRODUCT_VECTORS];
     const float *a[(VEC_GEMM_ROWS + ROW_GROUP - 1) / ROW_GROUP + VEC_WIDE_ROWS];
-    const float *b[VEC_GEMM_VECTORS > VEC_WIDE_VECTORS ? VEC_GEMM_VECTORS : VEC_WIDE_VECTORS];
+    const float *b[PRODUCT_VECTORS];
     const size_t stride = p->a_stride, b_row = p->b_row;
     UNROLL_ALL for (int v = 0; v < vectors; v++) {
         size_t before = (size_t)v * VEC_LANES, left = p->columns > before ? p->columns - before : 0;
@@ -52,7 +79,7 @@ VEC_INLINE void product_body(const fidk_matmul *p, const int rows, const int vec
     for (size_t k = p->depth; k; k--) {
         __builtin_prefetch(fetch, 0, 2);
         fetch += fetch_step;
-        vec row[VEC_GEMM_VECTORS > VEC_WIDE_VECTORS ? VEC_GEMM_VECTORS : VEC_WIDE_VECTORS];
+        vec row[PRODUCT_VECTORS];
         UNROLL_ALL for (int v = 0; v < vectors; v++) {
             row[v] = product_load(b[v], masked, mask[v]);
             b[v] += b_row;
@@ -63,12 +90,7 @@ VEC_INLINE void product_body(const fidk_matmul *p, const int rows, const int vec
         }
         UNROLL_ALL for (int g = 0; g * ROW_GROUP < rows; g++) a[g]++;
     }
-    UNROLL_ALL for (int v = 0; v < vectors; v++) {
-        vec scale = vec_set(0), bias = vec_set(0);
-        if (p->finish && p->scale) scale = product_load(p->scale + (size_t)v * VEC_LANES, masked, mask[v]);
-        if (p->finish && p->bias) bias = product_load(p->bias + (size_t)v * VEC_LANES, masked, mask[v]);
-        UNROLL_ALL for (int r = 0; r < rows; r++) product_finish(p, &sum[r][v], r, v, masked, mask[v], scale, bias);
-    }
+    product_end(p, sum, mask, rows, vectors, masked);
 }
 
 #define DEFINE_PRODUCT(rows)                                                                                           \
