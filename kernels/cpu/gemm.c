@@ -79,13 +79,14 @@ size_t fidk_gemm_scratch_bytes(const fidk_gemm *gemm) {
     return scratch_of_task(&plan) * plan.row_tasks * plan.column_tasks * sizeof(float);
 }
 
-/* What the tile applies itself, as a clamp; the others follow in a second look at the tile. */
+/* What the tile applies itself; the others follow in a second look at the tile. */
 static bool tile_applies(fid_activation_kind kind) {
-    return kind == FID_ACTIVATION_NONE || kind == FID_ACTIVATION_RELU || kind == FID_ACTIVATION_CLAMP;
+    return kind == FID_ACTIVATION_NONE || kind == FID_ACTIVATION_RELU || kind == FID_ACTIVATION_CLAMP || kind == FID_ACTIVATION_HARDSWISH;
 }
 
-void fidk_set_clamp(fidk_matmul *p, const fid_activation *activation) {
+void fidk_set_activation(fidk_matmul *p, const fid_activation *activation) {
     p->low = -INFINITY, p->high = INFINITY;
+    p->hardswish = activation->kind == FID_ACTIVATION_HARDSWISH;
     if (activation->kind == FID_ACTIVATION_RELU) p->low = 0;
     if (activation->kind == FID_ACTIVATION_CLAMP) p->low = (float)activation->a, p->high = (float)activation->b;
 }
@@ -178,7 +179,7 @@ static void run_rows(const gemm_plan *plan, float *copy, size_t row, size_t rows
         p.add_stride = g->add_stride;
         p.a = plan->copies ? copy : g->a + row * g->a_stride + k;
         p.a_stride = plan->copies ? plan->copy_stride : g->a_stride;
-        fidk_set_clamp(&p, &g->activation);
+        fidk_set_activation(&p, &g->activation);
         if (plan->copies && p.depth) fill_copy(plan, copy, row, rows, k, p.depth);
         run_block(g, p, rows, k, n0, n1, panels);
     }

@@ -48,8 +48,8 @@ typedef struct fidk_gemm_part {
     size_t m0, m1, n0, n1;
 } fidk_gemm_part;
 fidk_gemm_part fidk_gemm_part_of(const fidk_gemm *gemm, size_t row_tasks, size_t column_tasks, size_t index, size_t tile_rows, size_t tile_columns);
-/* What the product tile clamps to in its epilogue, and what of an activation is left for afterwards. */
-void fidk_set_clamp(fidk_matmul *product, const fid_activation *activation);
+/* What the product tile applies in its ending, and what of an activation is left for afterwards. */
+void fidk_set_activation(fidk_matmul *product, const fid_activation *activation);
 void fidk_activate_rest(const fidk_gemm *gemm, const fidk_matmul *product, size_t rows);
 
 /* Sets b, b_row and b_panel for a matrix that fidk_pack_* packed. */

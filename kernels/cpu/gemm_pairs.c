@@ -73,7 +73,7 @@ static void finish_block(const fidk_gemm *g, const float *sums, size_t row, size
                              .scale = g->scale ? g->scale + n + j : NULL, .bias = g->bias ? g->bias + n + j : NULL,
                              .add = g->add ? g->add + (row + r) * g->add_stride + n + j : NULL, .add_stride = g->add_stride};
             for (size_t i = 0; i < height; i++) memcpy(p.c + i * p.c_stride, sums + (r + i) * FIDK_PAIR_TILE + j, width * sizeof *sums);
-            fidk_set_clamp(&p, &g->activation);
+            fidk_set_activation(&p, &g->activation);
             t->product[height - 1](&p);
             fidk_activate_rest(g, &p, height);
         }

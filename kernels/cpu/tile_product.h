@@ -22,7 +22,7 @@ VEC_INLINE vec product_load(const float *at, bool masked, vecm mask) {
 
 /* What a tile does with its sums; constants where a case has its own code. */
 typedef struct product_ending {
-    bool accumulate, finish, scaled, added;
+    bool accumulate, finish, scaled, added, hardswish;
 } product_ending;
 
 VEC_INLINE void product_store(const fidk_matmul *p, vec sum[][PRODUCT_VECTORS], const vecm *mask, const int rows, const int vectors, const bool masked,
@@ -43,6 +43,7 @@ VEC_INLINE void product_store(const fidk_matmul *p, vec sum[][PRODUCT_VECTORS], 
                 y = ending.scaled ? vec_fma(y, scale, bias) : vec_add(y, bias);
                 if (ending.added) y = vec_add(y, product_load(add + (size_t)r * add_stride + column, masked, mask[v]));
                 y = vec_min(high, vec_max(low, y));
+                if (ending.hardswish) y = math_hardswish(y);
             }
             if (masked) vec_store_some(to, y, mask[v]);
             else vec_store(to, y);
@@ -51,10 +52,11 @@ VEC_INLINE void product_store(const fidk_matmul *p, vec sum[][PRODUCT_VECTORS], 
 }
 
 VEC_INLINE void product_end(const fidk_matmul *p, vec sum[][PRODUCT_VECTORS], const vecm *mask, const int rows, const int vectors, const bool masked) {
-    const product_ending ending = {p->accumulate, p->finish, p->finish && p->scale, p->finish && p->add};
-    if (ending.finish && !ending.accumulate && !ending.scaled && !ending.added)
-        product_store(p, sum, mask, rows, vectors, masked, (product_ending){false, true, false, false});
-    else if (ending.finish && !ending.accumulate && !ending.scaled) product_store(p, sum, mask, rows, vectors, masked, (product_ending){false, true, false, true});
+    const product_ending ending = {p->accumulate, p->finish, p->finish && p->scale, p->finish && p->add, p->hardswish};
+    const bool usual = ending.finish && !ending.accumulate && !ending.scaled;
+    if (usual && !ending.added && !ending.hardswish) product_store(p, sum, mask, rows, vectors, masked, (product_ending){.finish = true});
+    else if (usual && !ending.hardswish) product_store(p, sum, mask, rows, vectors, masked, (product_ending){.finish = true, .added = true});
+    else if (usual && !ending.added) product_store(p, sum, mask, rows, vectors, masked, (product_ending){.finish = true, .hardswish = true});
     else product_store(p, sum, mask, rows, vectors, masked, ending);
 }
 

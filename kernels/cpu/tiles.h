@@ -30,6 +30,7 @@ typedef struct fidk_matmul {
     const float *add;  /* (rows, columns), row stride add_stride, or NULL; may be c */
     size_t add_stride;
     float low, high;   /* the result is clamped to these; -inf and inf leave it alone */
+    bool hardswish;    /* of what was clamped */
     bool accumulate;   /* c already holds the sum over an earlier part of k */
     bool finish;       /* the last part of k: scale, bias, add and clamp are due */
     const float *fetch; /* (depth, 16) what later tiles read, brought into the second-level cache on the way; NULL: nothing */

@@ -1,9 +1,9 @@
 /* Everything that one instruction set compiles, and its table. Included by tiles_*.c after a vec_*.h. */
 #include "kernels/cpu/tiles.h"
 
-#include "kernels/cpu/tile_product.h"
-
 #include "kernels/cpu/tile_math.h"
+
+#include "kernels/cpu/tile_product.h"
 
 #include "kernels/cpu/tile_unary.h"
 
