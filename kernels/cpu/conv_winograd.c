@@ -109,7 +109,7 @@ static void finish_tile(const winograd_plan *p, size_t tile, const float *sums, 
     tile_place at = place_of(p, tile);
     size_t offset = ((at.image * (size_t)out[1] + at.y) * (size_t)out[2] + at.x) * conv->out_channels + n;
     fidk_matmul clamp;
-    fidk_set_clamp(&clamp, &conv->activation);
+    fidk_set_activation(&clamp, &conv->activation);
     fidk_winograd_out t = {.in = sums, .position = p->out_position, .scale = conv->scale ? conv->scale + n : NULL,
                            .bias = conv->bias ? conv->bias + n : NULL, .add = conv->add ? conv->add + offset : NULL, .out = conv->out + offset,
                            .line = (size_t)out[2] * conv->out_channels, .pixel = conv->out_channels, .lines = smaller(p->m, (size_t)out[1] - at.y),
