@@ -271,7 +271,7 @@ static fid_status make_outputs(call_frame *frame) {
 /* ---- One node ---- */
 
 static fid_status run_kernel(call_frame *frame, const fid_kernel *kernel) {
-    call_memory memory = {.functions = {call_allocate, call_allocate}, .interpreter = frame->self};
+    call_memory memory = {.functions = {.persist = call_allocate, .scratch = call_allocate}, .interpreter = frame->self};
     fid_call call = frame->call;
     call.memory = &memory.functions;
     fid_status status = kernel->prepare ? kernel->prepare(&call) : FID_OK;
