@@ -217,6 +217,7 @@ size_t fidk_conv_scratch_bytes(const fidk_conv *conv) {
     patches p;
     if (conv->depthwise) return fidk_depthwise_scratch_bytes(conv);
     if (conv->winograd) return fidk_winograd_scratch_bytes(conv);
+    if (fidk_taps_take(conv)) return fidk_taps_scratch_bytes(conv);
     fidk_gemm gemm = gemm_of_group(conv, 0, &p);
     return fidk_gemm_scratch_bytes(&gemm);
 }
@@ -228,6 +229,10 @@ void fidk_conv_run(const fidk_conv *conv, void *scratch) {
     }
     if (conv->winograd) {
         fidk_winograd_run(conv, scratch);
+        return;
+    }
+    if (fidk_taps_take(conv)) {
+        fidk_taps_run(conv, scratch);
         return;
     }
     for (size_t g = 0; g < conv->groups; g++) {

@@ -40,6 +40,11 @@ void fidk_winograd_pack(const fid_convolution *conv, int64_t m, float *out_packe
 size_t fidk_winograd_scratch_bytes(const fidk_conv *conv);
 void fidk_winograd_run(const fidk_conv *conv, void *scratch);
 
+/* For kernels that mostly lie in the padding: is this such a convolution? */
+bool fidk_taps_take(const fidk_conv *conv);
+size_t fidk_taps_scratch_bytes(const fidk_conv *conv);
+void fidk_taps_run(const fidk_conv *conv, void *scratch);
+
 /* The depthwise part. */
 size_t fidk_depthwise_scratch_bytes(const fidk_conv *conv);
 void fidk_depthwise_run(const fidk_conv *conv, void *scratch);
