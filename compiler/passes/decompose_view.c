@@ -219,6 +219,52 @@ static fid_status split_along(fidc_rewriter *rw, int64_t dim) {
 }
 
 static fid_status split_dim_2(fidc_rewriter *rw) { return split_along(rw, fidc_rw_dim(rw, 2, 0, fidc_rw_value(rw, 0)->rank)); }
+/* Element i of a vector as a number; NONE outside: there the whole begins or ends. */
+static fidc_arg element(fidc_rewriter *rw, fidc_value *vector, uint32_t i, uint32_t count) {
+    if (i >= count) return fidc_none();
+    fidc_value *one = RW(rw, select_copy_int, fidc_v(vector), fidc_i(0), fidc_i(i));
+    fidc_arg args[] = {fidc_v(one)};
+    fidc_node *made = one ? fidc_node_create_raw(rw->graph, rw->node, &rw->program->ops->ops[FID_OPID__local_scalar_dense], args, 1) : NULL;
+    fidc_value *out = made ? fidc_node_add_output(made, NULL, FIDC_INT) : NULL;
+    if (!out) return fidc_none();
+    out->number = fidc_expr_bounded(rw->program, 0, FIDC_UNBOUNDED, 1);
+    made->source = rw->node->source;
+    made->module = rw->node->module;
+    return fidc_v(out);
+}
+
+/* Part `like` from start to end, both data; its sizes are the archive's. */
+static fidc_value *part(fidc_rewriter *rw, fidc_value *x, int64_t dim, fidc_arg start, fidc_arg end, const fidc_value *like) {
+    fidc_arg args[] = {fidc_v(x), fidc_i(dim), start, end, fidc_i(1)};
+    fidc_node *made = fidc_node_create_raw(rw->graph, rw->node, &rw->program->ops->ops[FID_OPID_slice_copy_Tensor], args, 5);
+    fidc_value *out = made ? fidc_node_add_output(made, NULL, FIDC_TENSOR) : NULL;
+    if (!out) return NULL;
+    out->dtype = like->dtype;
+    out->rank = like->rank;
+    out->sizes = like->sizes;
+    for (uint8_t d = 0; d < out->rank; d++) out->dim_order[d] = d;
+    made->source = rw->node->source;
+    made->module = rw->node->module;
+    return out;
+}
+
+/* A vector of indices where parts begin; a tensor of one number, the count of equal parts, shows in the results' sizes. */
+static fid_status split_by_tensor(fidc_rewriter *rw) {
+    fidc_value *x = fidc_rw_value(rw, 0), *indices = fidc_rw_value(rw, 1), *values[64] = {NULL};
+    uint32_t count = rw->node->output_count;
+    int64_t dim = fidc_rw_dim(rw, 2, 0, x->rank);
+    if (indices->rank != 1) return split_along(rw, dim);
+    if (!x->rank || count < 1 || count > 64 || fidc_size(indices, 0) != (int64_t)count - 1) {
+        return fidc_rw_refuse(rw, "not one part more than there are indices, or more than 64");
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (rw->node->outputs[i]->rank != x->rank) return fidc_rw_refuse(rw, "a part has another rank than the whole");
+        fidc_arg start = i ? element(rw, indices, i - 1, count - 1) : fidc_none();
+        values[i] = part(rw, x, dim, start, element(rw, indices, i, count - 1), rw->node->outputs[i]);
+    }
+    return fidc_rw_become_all(rw, values, count);
+}
+
 static fid_status vsplit(fidc_rewriter *rw) { return split_along(rw, 0); }
 static fid_status dsplit(fidc_rewriter *rw) { return split_along(rw, fidc_wrap(2, fidc_rw_value(rw, 0)->rank)); }
 static fid_status hsplit(fidc_rewriter *rw) { return split_along(rw, fidc_rw_value(rw, 0)->rank == 1 ? 0 : 1); }
@@ -324,7 +370,7 @@ static const fidc_rule_row rows[] = {
     {FID_OPID_unsafe_chunk, split_dim_2},
     {FID_OPID_tensor_split_sections, split_dim_2},
     {FID_OPID_tensor_split_indices, split_dim_2},
-    {FID_OPID_tensor_split_tensor_indices_or_sections, split_dim_2},
+    {FID_OPID_tensor_split_tensor_indices_or_sections, split_by_tensor},
     {FID_OPID_hsplit_int, hsplit},
     {FID_OPID_hsplit_array, hsplit},
     {FID_OPID_vsplit_int, vsplit},

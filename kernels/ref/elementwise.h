@@ -57,6 +57,11 @@ static inline int64_t fidk_wrap_mul(int64_t a, int64_t b) { return (int64_t)((ui
 /* NaN of either operand wins, as in torch.maximum. */
 static inline double fidk_max(double a, double b) { return a > b || isnan(a) ? a : b; }
 static inline double fidk_min(double a, double b) { return a < b || isnan(a) ? a : b; }
+/* -1 as PyTorch compares a tensor of the dtype with it: the largest number of unsigned ones. */
+static inline double fidk_minus_one(fid_dtype dtype) {
+    fidk_element one = fidk_convert(fidk_int(-1), FID_INT64, dtype);
+    return fidk_form_of(dtype) == FIDK_INTEGER ? (double)one.i : one.d;
+}
 /* a < b for integers of a dtype: uint64 compares without sign. */
 static inline bool fidk_int_less(fid_dtype dtype, int64_t a, int64_t b) {
     return dtype == FID_UINT64 ? (uint64_t)a < (uint64_t)b : a < b;

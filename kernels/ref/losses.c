@@ -88,8 +88,8 @@ static double divergence(double x, double t, bool log_target) {
     if (log_target) return exp(t) * (t - x);
     return (isnan(t) ? t : t == 0 ? 0 : t * log(t)) - t * x;
 }
-static double hinge(double x, double t, double margin) {
-    return (t != 1 ? fidk_max(margin - x, 0) : 0) + (t != -1 ? x : 0);
+static double hinge(double x, double t, double margin, double minus_one) {
+    return (t != 1 ? fidk_max(margin - x, 0) : 0) + (t != minus_one ? x : 0);
 }
 static double poisson(double x, double t, bool log_input, bool full, double eps) {
     double value = log_input ? exp(x) - t * x : x - t * log(x + eps);
@@ -104,7 +104,8 @@ LOSS(binary_cross_entropy, 3, 3, (void)0, in->x[2] * cross_entropy(x, t))
 LOSS(binary_cross_entropy_with_logits, 4, 4, (void)0, in->x[2] * logits_entropy(x, t, in->x[3]))
 LOSS(kl_div, 2, 2, l.in.a = fid_arg_bool(call, 3), divergence(x, t, in->a))
 LOSS(soft_margin_loss, 2, 2, (void)0, log1p(exp(-t * x)))
-LOSS(hinge_embedding_loss, 2, 3, l.in.p = fid_arg_double(call, 2), hinge(x, t, in->p))
+LOSS(hinge_embedding_loss, 2, 3, (l.in.p = fid_arg_double(call, 2), l.in.eps = fidk_minus_one((fid_dtype)fid_arg_tensor(call, 1)->dtype)),
+     hinge(x, t, in->p, in->eps))
 /* Whole numbers wrap before the margin is added. */
 static double signed_gap(const loss_inputs *in) {
     double gap = -in->x[2] * (in->x[0] - in->x[1]);

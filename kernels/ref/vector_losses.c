@@ -71,14 +71,14 @@ static double cosine(const vectors *v) {
 
 static fid_status run_cosine_embedding_loss(fid_call *call) {
     const fid_tensor *target = fid_arg_tensor(call, 2);
-    double margin = fid_arg_double(call, 3);
+    double margin = fid_arg_double(call, 3), minus_one = fidk_minus_one((fid_dtype)target->dtype);
     collected c = {fid_out_tensor(call, 0), fid_arg_int(call, 4), 0, 0};
     vectors v;
     FID_TRY(vectors_begin(call, &v, 2));
     int64_t step = target->rank ? target->strides[0] : 0;
     FIDK_WALK(&v.walk) {
         double sign = fidk_get_real(target, (int64_t)c.count * step), similarity = cosine(&v);
-        collect(&c, sign == 1 ? 1 - similarity : sign == -1 ? fidk_max(similarity - margin, 0) : 0);
+        collect(&c, sign == 1 ? 1 - similarity : sign == minus_one ? fidk_max(similarity - margin, 0) : 0);
     }
     return finish(&c);
 }

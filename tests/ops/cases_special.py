@@ -216,8 +216,10 @@ def whole_numbers(c):
             c.call("margin_ranking_loss", x, y, z, 0.5, reduction)
             c.call("poisson_nll_loss", x, y, True, False, 1e-8, reduction, tol=(1e-5, 1e-5))
             c.call("poisson_nll_loss", x.abs() + 1, y, False, True, 1e-8, reduction, tol=(1e-5, 1e-5)) if low == 0 else None
-            c.call("triplet_margin_loss", x, y, z, 1.0, 2.0, 1e-6, False, reduction)
+            c.call("triplet_margin_loss", x, y, z, 1.0, 2.0, 1e-6, False, reduction, tol=(1e-5, 2e-5))
             c.call("cosine_embedding_loss", x + 20, y + 15, torch.tensor([1, -1, 1]), 0.1, reduction)
+            c.call("cosine_embedding_loss", x + 20, y + 15, torch.tensor([1, -1, 1]).to(dtype), 0.1, reduction)
+            c.call("hinge_embedding_loss", c.tensor((3,)), torch.tensor([1, -1, 1]).to(dtype), 0.7, reduction)
         places = torch.tensor([3, 1, 8, 2], dtype=dtype)
         c.call("trapezoid.x", x, places)
         c.call("cumulative_trapezoid.x", x, places)
