@@ -82,22 +82,38 @@ static void scale_queries(const head_work *h, size_t row, size_t rows) {
     h->w->tiles->binary[FID_BINARY_MUL](&times);
 }
 
+/* Mask bytes are 0 or 1; where they lie side by side, eight that agree are one look, as they mostly do. */
+static void hide_keys(const uint8_t *mask, int64_t step, float *scores, size_t keys) {
+    uint64_t word;
+    size_t j = 0;
+    for (; step == 1 && j + sizeof word <= keys; j += sizeof word) {
+        memcpy(&word, mask + j, sizeof word);
+        if (word == 0x0101010101010101u) continue;
+        for (size_t i = j; i < j + sizeof word; i++)
+            if (!mask[i]) scores[i] = -INFINITY;
+    }
+    for (; j < keys; j++)
+        if (!mask[(int64_t)j * step]) scores[j] = -INFINITY;
+}
+
 /* Adds the mask to a row of scores for keys [key, key + keys). */
-static void add_mask(const head_work *h, float *scores, int64_t row, int64_t key, int64_t keys) {
+static void add_mask(const head_work *h, float *scores, int64_t row, int64_t key, size_t keys) {
     int64_t at = row * h->mask_row + key * h->mask_column;
     if (h->w->a.mask->dtype == FID_BOOL) {
-        for (int64_t j = 0; j < keys; j++)
-            if (!h->mask[at + j * h->mask_column]) scores[j] = -INFINITY;
+        hide_keys(h->mask + at, h->mask_column, scores, keys);
         return;
     }
-    const float *from = (const float *)h->mask + at;
-    for (int64_t j = 0; j < keys; j++) scores[j] += from[j * h->mask_column];
+    fidk_binary plus = {.a = scores, .a_step = 1, .b = (const float *)h->mask + at, .b_step = (size_t)h->mask_column, .y = scores, .rows = 1,
+                        .columns = keys, .scale = 1};
+    if (h->mask_column == 0 || h->mask_column == 1) h->w->tiles->binary[FID_BINARY_ADD](&plus);
+    else
+        for (size_t j = 0; j < keys; j++) scores[j] += plus.b[(int64_t)j * h->mask_column];
 }
 
 static void mask_scores(const head_work *h, size_t row, size_t rows, size_t key, size_t keys) {
     for (size_t r = 0; r < rows; r++) {
         float *scores = h->s->scores + r * SCORE_STRIDE;
-        if (h->mask) add_mask(h, scores, (int64_t)(row + r), (int64_t)key, (int64_t)keys);
+        if (h->mask) add_mask(h, scores, (int64_t)(row + r), (int64_t)key, keys);
         for (size_t j = row + r + 1 > key ? row + r + 1 - key : 0; h->w->a.causal && j < keys; j++) scores[j] = -INFINITY;
     }
 }
