@@ -9,17 +9,23 @@ static fid_value *patterned(fid_dtype dtype, testing_order order, size_t rank, c
 #define PATTERN(dtype, order, ...) patterned(dtype, order, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), (int64_t[]){__VA_ARGS__})
 
 /* Bytes must be equal, and so results do not have to be float32. */
-static void same_bytes(fid_op_id id, size_t count, fid_value *const *inputs) {
+static void same_bytes_of(fid_op_id id, size_t count, fid_value *const *inputs, size_t outputs) {
     const fid_op *op = &fid_builtin_ops.ops[id];
-    fid_tensor *right = testing_run(op, op->reference, count, inputs, 1, 0, 1, NULL);
-    for (size_t threads = 1; threads <= 3; threads++) {
-        fid_tensor *fast = testing_run(op, op->cpu, count, inputs, 1, fid_cpu_detect(), threads, NULL);
-        assert_non_null(fast);
-        assert_memory_equal(fast->data, right->data, fid_tensor_bytes(right));
-        fast = testing_run(op, op->cpu, count, inputs, 1, 0, threads, NULL);
-        assert_memory_equal(fast->data, right->data, fid_tensor_bytes(right));
+    fid_value *rights, *fasts;
+    testing_run_all(op, op->reference, count, inputs, outputs, 0, 1, &rights);
+    for (size_t threads = 1; threads <= 8; threads++) {
+        for (size_t way = 0; way < 2; way++) {
+            assert_true(testing_run_all(op, op->cpu, count, inputs, outputs, way ? 0 : fid_cpu_detect(), threads, &fasts));
+            for (size_t i = 0; i < outputs; i++) {
+                const fid_tensor *right = testing_output(rights, i), *fast = testing_output(fasts, i);
+                if (memcmp(fast->data, right->data, fid_tensor_bytes(right)) != 0) fail_msg("%s, %zu threads: output %zu differs", op->name, threads, i);
+            }
+        }
     }
 }
+static void same_bytes(fid_op_id id, size_t count, fid_value *const *inputs) { same_bytes_of(id, count, inputs, 1); }
+#define PARTS(id, parts, ...)                                                                                          \
+    same_bytes_of(FID_OPID_##id, sizeof((fid_value *[]){__VA_ARGS__}) / sizeof(fid_value *), (fid_value *[]){__VA_ARGS__}, parts)
 #define SAME(id, ...) same_bytes(FID_OPID_##id, sizeof((fid_value *[]){__VA_ARGS__}) / sizeof(fid_value *), (fid_value *[]){__VA_ARGS__})
 
 static const fid_dtype dtypes[] = {FID_UINT8, FID_FLOAT16, FID_FLOAT32, FID_INT64, FID_COMPLEX128};
@@ -42,6 +48,13 @@ static void copies_match(void **state) {
         SAME(_clone_dim_order, PATTERN(t, CHANNELS_LAST, 2, 18, 4, 5), BOOL(false), INTS(0, 1, 2, 3));
         SAME(clone, PATTERN(t, CHANNELS_LAST, 2, 18, 4, 5), NOTHING);
         testing_free();
+        SAME(t_copy, PATTERN(t, ROW_MAJOR, 33, 17));
+        SAME(unsqueeze_copy, PATTERN(t, ROW_MAJOR, 5, 9), INT(-2));
+        SAME(squeeze_copy_dims, PATTERN(t, ROW_MAJOR, 1, 5, 1, 9), INTS(0, 1, 2));
+        PARTS(split_copy_Tensor, 3, PATTERN(t, ROW_MAJOR, 3, 7, 5), INT(3), INT(1));
+        PARTS(split_with_sizes_copy, 3, PATTERN(t, ROW_MAJOR, 3, 7, 5), INTS(4, 0, 3), INT(-2));
+        PARTS(unbind_copy_int, 3, PATTERN(t, ROW_MAJOR, 7, 3, 5), INT(1));
+        testing_free();
     }
     SAME(_clone_dim_order, PATTERN(FID_FLOAT32, ROW_MAJOR, 1, 3, 224, 224), BOOL(false), INTS(0, 2, 3, 1));
     testing_free();
@@ -62,6 +75,10 @@ static void one_number_and_any_match(void **state) {
         SAME(full_like, PATTERN(filled[d], CHANNELS_LAST, 2, 3, 4, 5), BOOL(true), NOTHING, NOTHING, NOTHING, NOTHING, NOTHING);
         SAME(full_like, PATTERN(filled[d], ROW_MAJOR, 0, 7), INT(1), NOTHING, NOTHING, NOTHING, NOTHING, NOTHING);
         testing_free();
+    }
+    for (size_t d = 0; d < 3; d++) {
+        SAME(full, INTS(3, 37), INT(1), INT(filled[d]), NOTHING, NOTHING, NOTHING);
+        SAME(full, INTS(0, 3), INT(1), INT(filled[d]), NOTHING, NOTHING, NOTHING);
     }
     SAME(full_like, PATTERN(FID_FLOAT32, ROW_MAJOR, 3, 7), DOUBLE(-INFINITY), NOTHING, NOTHING, NOTHING, NOTHING, NOTHING);
     for (size_t columns = 1; columns < 40; columns += 3) SAME(any_dim, truths(13, columns), INT(-1), BOOL(columns % 2));
@@ -96,6 +113,12 @@ static fid_value *indices(fid_dtype dtype, size_t count, const int64_t *items) {
 }
 #define INDICES(dtype, ...) indices(dtype, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), (int64_t[]){__VA_ARGS__})
 
+static fid_value *matrix_of_indices(int64_t rows, int64_t columns, int64_t below) {
+    fid_tensor *t = testing_tensor(FID_INT64, 2, (int64_t[]){rows, columns}, ROW_MAJOR);
+    for (int64_t i = 0; i < rows * columns; i++) ((int64_t *)t->data)[i] = i * 7 % below;
+    return testing_value(fid_tensor_value(t));
+}
+
 static void other_moves_match(void **state) {
     (void)state;
     for (size_t d = 0; d < 5; d++) {
@@ -112,6 +135,9 @@ static void other_moves_match(void **state) {
         fid_tensor *list[] = {NULL, INDICES(FID_INT64, -1, 3, 0)->as.tensor};
         fid_tensor **items = testing_allocate(sizeof list);
         memcpy(items, list, sizeof list);
+        SAME(gather, PATTERN(t, ROW_MAJOR, 7), INT(0), INDICES(FID_INT64, 6, 0, 3, 3, 1, 2, 5, 4, 6), BOOL(false));
+        SAME(gather, PATTERN(t, ROW_MAJOR, 4, 5), INT(1), matrix_of_indices(3, 4, 5), BOOL(false));
+        SAME(embedding, PATTERN(t, ROW_MAJOR, 6, 7), matrix_of_indices(5, 3, 6), INT(-1), BOOL(false), BOOL(false));
         SAME(index_Tensor, PATTERN(t, ROW_MAJOR, 4, 5, 3), testing_value((fid_value){.as.tensors = {items, 2}, .tag = FID_TAG_OPTIONAL_TENSOR_LIST}));
         testing_free();
     }

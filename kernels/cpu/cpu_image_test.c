@@ -55,6 +55,15 @@ static void reductions_match(void **state) {
         COMPARE(mean_dim, 1, 1e-6, FLOATS(ROW_MAJOR, 1, 500, 40), INTS(0), BOOL(keep), NOTHING);
         COMPARE(sum_dim_IntList, 1, 1e-5, FLOATS(ROW_MAJOR, 1, 3, 50, 40), INTS(1), BOOL(keep), NOTHING);
         COMPARE(sum_dim_IntList, 1, 1e-5, FLOATS(ROW_MAJOR, 1, 3, 50, 40), INTS(0, 1, 2), BOOL(keep), NOTHING);
+        COMPARE(linalg_vector_norm, 1, 1e-6, FLOATS(ROW_MAJOR, 1, 3, 5, 41), INT(2), INTS(2), BOOL(keep), NOTHING);
+        COMPARE(linalg_vector_norm, 1, 1e-6, FLOATS(ROW_MAJOR, 1, 3, 41, 5), DOUBLE(2), INTS(1, -1), BOOL(keep), NOTHING);
+        testing_free();
+    }
+    for (int64_t n = 0; n < 9000; n = 3 * n + 1) {
+        COMPARE(sum, 1, 1e-5, FLOATS(ROW_MAJOR, 1, n), NOTHING);
+        COMPARE(cumsum, 1, 1e-5, FLOATS(ROW_MAJOR, 1, 3, n), INT(1), NOTHING);
+        COMPARE(cumsum, 1, 1e-5, FLOATS(ROW_MAJOR, 1, n, 5), INT(0), NOTHING);
+        COMPARE(mean, 1, 1e-6, FLOATS(ROW_MAJOR, 1, n, 3), NOTHING);
         testing_free();
     }
 }

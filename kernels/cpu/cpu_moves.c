@@ -339,7 +339,8 @@ static fid_status gather_line(const fid_call *call, size_t dim, size_t at, int64
     case 1: GATHER_RUN(uint8_t);
     case 2: GATHER_RUN(uint16_t);
     case 4: GATHER_RUN(uint32_t);
-    default: GATHER_RUN(uint64_t);
+    case 8: GATHER_RUN(uint64_t);
+    default: GATHER_RUN(fid_complex128);
     }
     return FID_OK;
 }

@@ -7,6 +7,7 @@ static void softmax_matches(void **state) {
         COMPARE(_softmax, 1, 2e-6, FLOATS(ROW_MAJOR, 9, 5, 3, n), INT(-1), BOOL(false));
         COMPARE(_softmax, 1, 2e-6, FLOATS(ROW_MAJOR, 9, 5, n, 3), INT(1), BOOL(false));
         COMPARE(_log_softmax, 1, 2e-6, FLOATS(ROW_MAJOR, 9, 15, n), INT(1), BOOL(false));
+        COMPARE(log_softmax_int, 1, 2e-6, FLOATS(ROW_MAJOR, 90, 5, n), INT(-1), NOTHING);
         COMPARE(softmax_int, 1, 2e-6, FLOATS(ROW_MAJOR, 90, n, 15), INT(0), NOTHING);
         testing_free();
     }

@@ -68,8 +68,9 @@ TESTING fid_tensor *testing_tensor(fid_dtype dtype, size_t rank, const int64_t *
     }
     fid_tensor_update_strides(t);
     t->capacity = fid_tensor_bytes(t);
-    /* Aligned to one element only, ending where the block ends. */
-    size_t offset = fid_dtype_size(dtype) < 4 ? 4 : fid_dtype_size(dtype);
+    /* Aligned to one element only, at another distance from a cache line each time, ending where the block ends. */
+    static size_t turn;
+    size_t offset = fid_dtype_size(dtype) * (1 + turn++ % 7);
     t->data = (uint8_t *)testing_allocate(t->capacity + offset) + offset;
     return t;
 }
@@ -147,9 +148,45 @@ TESTING void testing_print(void *self, fid_status status, const char *sentence) 
     print_message("status %d: %s\n", (int)status, sentence);
 }
 
-/* Runs kernel(args..., outputs...) where outputs are made from the row's shape function; gives output 0. */
-TESTING fid_tensor *testing_run(const fid_op *op, const fid_kernel *kernel, size_t arg_count, fid_value *const *inputs, size_t outputs,
-                                uint32_t cpu, size_t threads, bool *out_declined) {
+TESTING fid_tensor *testing_like(const fid_meta *meta) {
+    fid_tensor *t = testing_tensor((fid_dtype)meta->dtype, meta->rank, meta->sizes, ROW_MAJOR);
+    memcpy(t->dim_order, meta->dim_order, t->rank);
+    fid_tensor_update_strides(t);
+    return t;
+}
+
+/* One value for each result of the schema, side by side; `outputs` tensors in all, those of a list in one value. */
+TESTING size_t testing_make_outputs(const fid_op *op, const fid_meta *metas, size_t outputs, fid_value **out_values) {
+    fid_schema_cursor cursor = fid_schema_begin(op->schema);
+    fid_schema_arg result;
+    while (fid_schema_next_arg(&cursor, &result)) {}
+    if (fid_schema_next_result(&cursor, &result) && result.list) {
+        fid_tensor **items = testing_allocate(outputs * sizeof *items);
+        for (size_t i = 0; i < outputs; i++) items[i] = testing_like(&metas[i]);
+        out_values[0] = testing_value((fid_value){.as.tensors = {items, outputs}, .tag = FID_TAG_TENSOR_LIST});
+        return 1;
+    }
+    fid_value *values = testing_allocate((outputs + 1) * sizeof *values);
+    for (size_t i = 0; i < outputs; i++) {
+        values[i] = fid_tensor_value(testing_like(&metas[i]));
+        out_values[i] = &values[i];
+    }
+    return outputs;
+}
+
+TESTING void testing_ignore(void *self, fid_status status, const char *sentence) { (void)self, (void)status, (void)sentence; }
+
+/* Whether the row takes these inputs at all. */
+TESTING bool testing_fits(const fid_op *op, size_t arg_count, fid_value *const *inputs, size_t outputs) {
+    static const fid_sink sink = {testing_ignore, NULL};
+    fid_meta metas[8] = {0};
+    fid_call call = {.name = op->name, .args = inputs, .arg_count = (uint32_t)arg_count, .output_index = (uint32_t)arg_count, .sink = &sink};
+    return op->shape(&call, metas, outputs) == FID_OK;
+}
+
+/* Runs kernel(args..., outputs...) where outputs are made from the row's shape function. False: the kernel declined. */
+TESTING bool testing_run_all(const fid_op *op, const fid_kernel *kernel, size_t arg_count, fid_value *const *inputs, size_t outputs, uint32_t cpu,
+                             size_t threads, fid_value **out_values) {
     static const fid_sink sink = {testing_print, NULL};
     struct fid_scratch memory = {testing_take, testing_take, NULL};
     fid_threads pool = {testing_run_threads, &threads, (uint32_t)threads};
@@ -159,21 +196,30 @@ TESTING fid_tensor *testing_run(const fid_op *op, const fid_kernel *kernel, size
                      .sink = &sink, .threads = threads > 1 ? &pool : NULL, .cpu = cpu, .memory = &memory};
     memcpy(args, inputs, arg_count * sizeof *args);
     assert_int_equal(op->shape(&call, metas, outputs), FID_OK);
-    for (size_t i = 0; i < outputs; i++) {
-        fid_tensor *t = testing_tensor((fid_dtype)metas[i].dtype, metas[i].rank, metas[i].sizes, ROW_MAJOR);
-        memcpy(t->dim_order, metas[i].dim_order, t->rank);
-        fid_tensor_update_strides(t);
-        args[arg_count + i] = testing_value(fid_tensor_value(t));
-    }
+    call.arg_count = (uint32_t)(arg_count + testing_make_outputs(op, metas, outputs, args + arg_count));
     fid_status status = kernel->prepare ? kernel->prepare(&call) : FID_OK;
-    if (out_declined) *out_declined = status == FID_NOT_SUPPORTED;
-    if (status == FID_NOT_SUPPORTED) return NULL;
+    if (status == FID_NOT_SUPPORTED) return false;
     assert_int_equal(status, FID_OK);
     size_t announced = kernel->scratch_bytes ? kernel->scratch_bytes(&call) : 0;
     *testing_taken() = 0;
     assert_int_equal(kernel->run(&call), FID_OK);
     if (kernel != op->reference) assert_true(*testing_taken() <= (announced + 63) / 64 * 64); /* so that a run allocates nothing */
-    return args[arg_count]->as.tensor;
+    *out_values = args[arg_count];
+    return true;
+}
+
+/* Tensor i of what testing_run_all gave: of a list, or of values that stand one after the other. */
+TESTING fid_tensor *testing_output(const fid_value *values, size_t i) {
+    return values->tag == FID_TAG_TENSOR_LIST ? values->as.tensors.items[i] : values[i].as.tensor;
+}
+
+/* Output 0 alone; NULL if the kernel declined. */
+TESTING fid_tensor *testing_run(const fid_op *op, const fid_kernel *kernel, size_t arg_count, fid_value *const *inputs, size_t outputs,
+                                uint32_t cpu, size_t threads, bool *out_declined) {
+    fid_value *values;
+    bool ran = testing_run_all(op, kernel, arg_count, inputs, outputs, cpu, threads, &values);
+    if (out_declined) *out_declined = !ran;
+    return ran ? testing_output(values, 0) : NULL;
 }
 
 /* Largest |a - b| / (1 + |b|); a NaN, or an infinity, must stand on both sides. */
@@ -189,22 +235,24 @@ TESTING double testing_distance(const fid_tensor *a, const fid_tensor *b) {
     return largest;
 }
 
-/* Reference against cpu kernel: every instruction set of this machine, and bit-equal results with 1 to 4 threads. */
+/* Reference against cpu kernel: every instruction set of this machine, and bit-equal results with 1 to 8 threads. */
 TESTING void testing_compare(fid_op_id id, size_t arg_count, fid_value *const *inputs, size_t outputs, double tolerance) {
     const fid_op *op = &fid_builtin_ops.ops[id];
     const fidk_tiles *tiles;
     uint32_t needs;
-    fid_tensor *right = testing_run(op, op->reference, arg_count, inputs, outputs, 0, 1, NULL);
+    fid_value *right, *fast, *serial = NULL;
+    testing_run_all(op, op->reference, arg_count, inputs, outputs, 0, 1, &right);
     for (size_t s = 0; (tiles = fidk_tiles_at(s, &needs)); s++) {
         if (needs & ~fid_cpu_detect()) continue;
-        fid_tensor *serial = NULL;
-        for (size_t threads = 1; threads <= 4; threads++) {
-            fid_tensor *fast = testing_run(op, op->cpu, arg_count, inputs, outputs, needs, threads, NULL);
-            assert_non_null(fast); /* not declined */
-            double distance = testing_distance(fast, right);
-            if (!(distance <= tolerance)) fail_msg("%s: %s, %zu threads: off by %g", op->name, tiles->name, threads, distance);
-            if (!serial) serial = fast;
-            assert_memory_equal(serial->data, fast->data, fid_tensor_bytes(serial));
+        for (size_t threads = 1; threads <= 8; threads++) {
+            if (!testing_run_all(op, op->cpu, arg_count, inputs, outputs, needs, threads, &fast)) fail_msg("%s: declined", op->name);
+            if (threads == 1) serial = fast;
+            for (size_t i = 0; i < outputs; i++) {
+                const fid_tensor *got = testing_output(fast, i), *first = testing_output(serial, i);
+                double distance = testing_distance(got, testing_output(right, i));
+                if (!(distance <= tolerance)) fail_msg("%s: %s, %zu threads: output %zu is off by %g", op->name, tiles->name, threads, i, distance);
+                assert_memory_equal(first->data, got->data, fid_tensor_bytes(first));
+            }
         }
     }
 }
