@@ -1,16 +1,21 @@
 /* Which algorithm a convolution of 3x3 takes: direct sums, or Winograd's with tiles of 2x2 or 4x4 outputs (ops/winograd.h).
  *
- * The kernel runs what the shape of the packed weights says, so the choice is made here, by an estimate of the time on one core: products
- * at PRODUCTS, weights that come from memory at WEIGHTS, what Winograd moves for its transforms at MOVES. Fewer products stand against
- * more weights (16 or 36 values instead of 9), and these make the file larger: a layer must win what it adds at the price of GROWTH, a
- * megabyte for a tenth of a millisecond. Small images with many channels, whose weights are all their time, stay direct. */
+ * The kernel runs what the shape of the packed weights says, so the choice is made here, by an estimate of the time on one core with
+ * AVX-512: products, weights that come from memory, and what is moved, into patches or into and out of transforms. Winograd has fewer
+ * products and more weights (16 or 36 values instead of 9), and these make the file larger: a layer must win what it adds at the price of
+ * GROWTH, a megabyte for a tenth of a millisecond. Small images with many channels, whose weights are most of their time, stay direct.
+ *
+ * Estimated and measured in milliseconds, direct, F(2x2), F(4x4): 64 channels of 56x56 1.8 1.0 0.6 and 1.7 0.9 0.6; 128 of 28x28 1.6 0.9 0.7
+ * and 1.6 0.9 0.7; 256 of 14x14 1.7 1.1 1.3 and 1.6 1.1 1.3; 512 of 7x7 2.2 2.2 3.2 and 1.8 2.2 3.3. */
 #include "compiler/passes/pack.h"
 #include "ops/fused.h"
 
-#define PRODUCTS 150.0 /* operations, all a nanosecond */
-#define WEIGHTS 20.0   /* bytes */
-#define MOVES 3.0      /* floats into or out of a transform */
-#define GROWTH 10.0    /* bytes of larger weights */
+/* All a nanosecond. */
+#define DIRECT_PRODUCTS 160.0   /* operations */
+#define WINOGRAD_PRODUCTS 140.0 /* operations, in smaller products */
+#define WEIGHTS 14.0            /* bytes from memory */
+#define MOVES 6.0               /* floats into a patch, or into or out of a transform */
+#define GROWTH 10.0             /* bytes of larger weights */
 #define LEAST_CHANNELS 16
 
 typedef struct layer {
@@ -18,14 +23,13 @@ typedef struct layer {
 } layer;
 
 static double nanoseconds_direct(const layer *l) {
-    double weights = 9.0 * (double)l->in * (double)l->out;
-    return 2 * weights * (double)l->pixels / PRODUCTS + 4 * weights / WEIGHTS;
+    double weights = 9.0 * (double)l->in * (double)l->out, pixels = (double)l->pixels;
+    return 2 * weights * pixels / DIRECT_PRODUCTS + 4 * weights / WEIGHTS + 9 * (double)l->in * pixels / MOVES;
 }
 
 static double nanoseconds_winograd(const layer *l, int64_t m) {
-    double tiles = (double)l->tiles[m / 4], positions = (double)fid_winograd_positions(m), pairs = (double)l->in * (double)l->out;
-    return 2 * positions * pairs * tiles / PRODUCTS + 4 * positions * pairs / WEIGHTS + positions * tiles * (double)(l->in + l->out) / MOVES +
-           4 * (positions - 9) * pairs / GROWTH;
+    double positions = (double)fid_winograd_positions(m), pairs = (double)l->in * (double)l->out, all = positions * (double)l->tiles[m / 4];
+    return 2 * pairs * all / WINOGRAD_PRODUCTS + 4 * positions * pairs / WEIGHTS + (double)(l->in + l->out) * all / MOVES + 4 * (positions - 9) * pairs / GROWTH;
 }
 
 /* Adds one reader; false if the sizes of its image are not known. */

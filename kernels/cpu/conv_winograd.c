@@ -1,8 +1,8 @@
 /* Convolutions of 3x3 by Winograd's algorithm (ops/winograd.h).
  *
  * Tiles of m x m outputs, in all images, are the rows of (m + 2) * (m + 2) products, one a position: a block of tiles is transformed
- * (the part of scratch that should stay in the second-level cache), then for two panels of output channels at a time all positions are
- * multiplied and the sums transformed back with the epilogue. So weights are read once a block, in the order in which they lie.
+ * (the part of scratch that should stay in the second-level cache), then for some panels of output channels at a time all positions are
+ * multiplied and the sums transformed back with the epilogue. So weights are read once a block.
  *
  * Images with more values than weights are shared among threads by tiles, others by output channels. What a value is computed from is
  * the same in any case. */
@@ -10,7 +10,10 @@
 
 #include "kernels/cpu/pack_weights.h"
 
-#define BLOCK_FLOATS 262144 /* of transformed inputs: 1 MiB */
+#define DEPTH 320            /* of a product: two panels take 40 KiB */
+#define LEAST_FLOATS 131072  /* of transformed inputs: 512 KiB ... */
+#define MOST_FLOATS 524288   /* ... and 2 MiB where weights, which every block reads again, are as large */
+#define MOST_COLUMNS 256
 
 typedef struct winograd_plan {
     const fidk_conv *conv;
@@ -39,9 +42,10 @@ static winograd_plan plan_winograd(const fidk_conv *conv) {
     p.tiles = conv->batch * p.across * p.down;
     p.row = round_up(conv->in_channels + !conv->in_channels, 16);
     if (p.row % 512 == 0) p.row += 16;
-    size_t most = BLOCK_FLOATS / p.positions / p.row, rows = conv->tiles->product_rows;
-    most = most < rows ? rows : most;
     size_t weights = conv->in_channels * conv->out_channels, values = p.tiles * conv->in_channels;
+    size_t step = round_up(conv->tiles->product_columns, FIDK_PANEL), floats = smaller(MOST_FLOATS, p.positions * weights);
+    size_t most = (floats < LEAST_FLOATS ? LEAST_FLOATS : floats) / p.positions / p.row, rows = conv->tiles->product_rows;
+    if (most < rows) most = rows;
     size_t tasks = fidk_worthwhile_threads(conv->threads, (double)p.positions * (double)p.tiles * (double)weights);
     if (values >= weights) p.tile_tasks = smaller(tasks, (p.tiles + rows - 1) / rows);
     else p.column_tasks = smaller(tasks, fidk_panels(conv->out_channels));
@@ -49,7 +53,9 @@ static winograd_plan plan_winograd(const fidk_conv *conv) {
     if (!p.column_tasks) p.column_tasks = 1;
     p.block = smaller(most, (p.tiles + p.tile_tasks - 1) / p.tile_tasks);
     p.in_position = odd_lines(p.block * p.row);
-    p.columns = smaller(round_up(conv->tiles->product_columns, FIDK_PANEL), round_up(conv->out_channels, FIDK_PANEL));
+    /* Sums no larger than inputs, so that these are not driven out of the cache; many at a time, so that they are read less often. */
+    p.columns = smaller(p.row, MOST_COLUMNS) / step * step;
+    p.columns = smaller(p.columns < step ? step : p.columns, round_up(conv->out_channels, FIDK_PANEL));
     p.out_position = odd_lines(p.block * p.columns);
     return p;
 }
@@ -125,20 +131,37 @@ static void transform_tiles(const winograd_plan *p, size_t first, size_t begin, 
     for (size_t i = begin; i < end; i++) transform_tile(p, i, values + (i - first) * p->row);
 }
 
+/* sums (count, columns) = values (count, in_channels) * panels at one position; k in parts, so that panels stay in the first-level
+ * cache. These products are small: a plan for each would take longer than it saves. */
+static void multiply_position(const winograd_plan *p, size_t count, const float *values, const float *panel, size_t columns, float *sums) {
+    const fidk_tiles *t = p->conv->tiles;
+    size_t step = round_up(t->product_columns, FIDK_PANEL), k = p->conv->in_channels, parts = k ? (k + DEPTH - 1) / DEPTH : 1, tiles = (count + t->product_rows - 1) / t->product_rows;
+    fidk_matmul product = {.a_stride = p->row, .b_row = FIDK_PANEL, .b_panel = p->positions * k * FIDK_PANEL, .c_stride = p->columns};
+    for (size_t part = 0; part < parts; part++) {
+        size_t first = fidk_part_begin(k, parts, part);
+        product.depth = fidk_part_begin(k, parts, part + 1) - first;
+        product.accumulate = part > 0;
+        for (size_t n = 0; n < columns; n += step) {
+            product.b = panel + n / FIDK_PANEL * product.b_panel + first * FIDK_PANEL;
+            product.columns = smaller(step, columns - n);
+            for (size_t i = 0; i < tiles; i++) {
+                size_t row = fidk_part_begin(count, tiles, i), rows = fidk_part_begin(count, tiles, i + 1) - row;
+                product.a = values + row * p->row + first;
+                product.c = sums + row * p->columns + n;
+                t->product[rows - 1](&product);
+            }
+        }
+    }
+}
+
 /* Panels [panel, last) of output channels for `count` tiles from `first` on. */
 static void multiply(const winograd_plan *p, size_t first, size_t count, size_t panel, size_t last, const float *values, float *sums) {
     const fidk_conv *conv = p->conv;
     size_t step = p->columns / FIDK_PANEL, rows = conv->in_channels * FIDK_PANEL;
     for (; panel < last; panel += step) {
         size_t n = panel * FIDK_PANEL, columns = smaller(smaller(p->columns, (last - panel) * FIDK_PANEL), conv->out_channels - n);
-        fidk_gemm gemm = {.tiles = conv->tiles, .m = count, .n = columns, .k = conv->in_channels, .a_stride = p->row, .b_row = FIDK_PANEL,
-                          .b_panel = p->positions * rows, .c_stride = p->columns, .no_copies = true};
-        for (size_t i = 0; i < p->positions; i++) {
-            gemm.a = values + i * p->in_position;
-            gemm.b = conv->weights + (panel * p->positions + i) * rows;
-            gemm.c = sums + i * p->out_position;
-            fidk_gemm_run(&gemm, NULL);
-        }
+        for (size_t i = 0; i < p->positions; i++)
+            multiply_position(p, count, values + i * p->in_position, conv->weights + (panel * p->positions + i) * rows, columns, sums + i * p->out_position);
         for (size_t i = 0; i < count; i++) finish_tile(p, first + i, sums + i * p->columns, n, columns);
     }
 }
