@@ -122,6 +122,9 @@ size_t fid_method_input_count(const fid_method *method);
 size_t fid_method_output_count(const fid_method *method);
 fid_status fid_method_input_info(const fid_method *method, size_t index, fid_tensor_info *out_info);
 fid_status fid_method_output_info(const fid_method *method, size_t index, fid_tensor_info *out_info);
+/* What an input that is no tensor was when the program was made: the value that it must have if nothing in the program reads it. A text
+ * lives as long as the program. FID_INVALID_TYPE for tensors. */
+fid_status fid_method_input_first(const fid_method *method, size_t index, fid_value *out_value);
 size_t fid_method_planned_bytes(const fid_method *method);
 
 /* The operator calls of a method in program order, branches included: which kernel runs each on this machine. */

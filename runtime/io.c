@@ -91,6 +91,14 @@ fid_status fid_method_output_info(const fid_method *method, size_t index, fid_te
     return FID_OK;
 }
 
+fid_status fid_method_input_first(const fid_method *method, size_t index, fid_value *out_value) {
+    FID_TRY(check_number(method, "input", index, method->input_count));
+    const fid_value *first = &method->first_values[method->inputs[index].value];
+    if (first->tag == FID_TAG_TENSOR) return fid_fail(&method->sink, FID_INVALID_TYPE, "input %zu is a tensor", index);
+    *out_value = *first;
+    return FID_OK;
+}
+
 /* ---- Inputs ---- */
 
 static bool is_alone(const fid_method *method, fid_input_slot *slot) {

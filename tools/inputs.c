@@ -19,7 +19,7 @@ const char *info_text(const fid_tensor_info *info, char *text, size_t size) {
     }
     char sizes[160];
     fid_format(text, size, "%s%s%s", fid_dtype_name((fid_dtype)info->dtype), fid_shape_text(info->sizes, info->rank, sizes, sizeof sizes),
-               info->dynamism == FID_STATIC ? "" : " at most");
+               info->dynamism == FID_STATIC ? "" : info->dynamism == FID_DYNAMIC_UNBOUND ? ", without a bound" : " at most");
     return text;
 }
 
@@ -137,12 +137,13 @@ fid_status loaded_input_read(const fid_environment *env, const char *text, const
     return info->tag == FID_TAG_TENSOR ? number_to_tensor(env, text, info, out) : FID_OK;
 }
 
-fid_status loaded_input_make(const fid_environment *env, const fid_tensor_info *info, loaded_input *out) {
+/* Zeros, or for floats a fixed pattern of small numbers: something to run with when nothing is given. Numbers and texts are those that
+ * the program was made with. */
+static fid_status make_input(const fid_environment *env, const fid_method *method, size_t index, loaded_input *out) {
+    fid_tensor_info input, *info = &input;
     *out = (loaded_input){.value = fid_none_value()};
-    if (info->tag == FID_TAG_INT) out->value = fid_int_value(1);
-    if (info->tag == FID_TAG_DOUBLE) out->value = fid_double_value(1);
-    if (info->tag == FID_TAG_BOOL) out->value = fid_bool_value(true);
-    if (info->tag != FID_TAG_TENSOR) return FID_OK;
+    FID_TRY(fid_method_input_info(method, index, info));
+    if (info->tag != FID_TAG_TENSOR) return fid_method_input_first(method, index, &out->value);
     size_t count;
     if (!fid_mul_sizes(info->sizes, info->rank, &count)) return fid_fail(&env->sink, FID_NOT_SUPPORTED, "the input has no bound to run at");
     uint8_t *data = calloc(count + 1, fid_dtype_size((fid_dtype)info->dtype));
@@ -302,10 +303,6 @@ fid_status inputs_read_or_make(const input_source *source, const arguments *a, l
         FID_TRY(inputs_check(source, a->options, a->option_count));
         return inputs_read(source, a->options, a->option_count, 0, loaded);
     }
-    for (size_t i = 0; i < fid_method_input_count(source->method); i++) {
-        fid_tensor_info info;
-        FID_TRY(fid_method_input_info(source->method, i, &info));
-        FID_TRY(loaded_input_make(source->environment, &info, &loaded[i]));
-    }
+    for (size_t i = 0; i < fid_method_input_count(source->method); i++) FID_TRY(make_input(source->environment, source->method, i, &loaded[i]));
     return FID_OK;
 }

@@ -19,8 +19,6 @@ typedef struct loaded_input {
 /* Reads `text` for an input that the method describes by `info`. The sentence goes to the sink. */
 fid_status loaded_input_read(const fid_environment *environment, const char *text, const fid_tensor_info *info, const fid_image_options *image,
                              loaded_input *out_input);
-/* Zeros, or for floats a fixed pattern of small numbers: something to run with when nothing is given. */
-fid_status loaded_input_make(const fid_environment *environment, const fid_tensor_info *info, loaded_input *out_input);
 void loaded_input_free(loaded_input *input);
 
 /* A file that may be a bundled program. */

@@ -105,6 +105,13 @@ static void a_buffer_that_is_written_is_a_mutation(void **state) {
                                               "%add: i64[2] = aten.add.Tensor(%b_count, %b_step, 1)", "update %b_count <- %add"));
 }
 
+/* Numbers with an imaginary part are constants, and calls take the overload for tensors. */
+static void complex_numbers_are_constants(void **state) {
+    (void)state;
+    check_archive("complex_numbers", LINES("aten.mul.Tensor(%x, %_", "aten.rsub.Tensor(%z, %_", "aten.eq.Tensor(%z, %_", "aten.where.self(%gt, %_",
+                                           "aten.expand(%_", "aten.masked_fill.Tensor(%z, %gt_1, %_"));
+}
+
 static void operators_in_place_are_marked(void **state) {
     (void)state;
     check_archive("counter", LINES("%add_: i64[2] = aten.add.Tensor!(%b_count, %b_step, 1)"));
@@ -376,6 +383,7 @@ int main(void) {
         cmocka_unit_test(nodes_tell_where_they_come_from),
         cmocka_unit_test(weights_are_used_in_place),
         cmocka_unit_test(a_buffer_that_is_written_is_a_mutation),
+        cmocka_unit_test(complex_numbers_are_constants),
         cmocka_unit_test(operators_in_place_are_marked),
         cmocka_unit_test(sizes_are_expressions_of_symbols),
         cmocka_unit_test(numbers_of_the_graph_are_scalar_operators),

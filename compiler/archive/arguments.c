@@ -55,16 +55,14 @@ static fid_status read_float(fidc_reader *r, fidc_scope *scope, const json_t *va
     return ok ? FID_OK : wrong_value(r, "as_float");
 }
 
-/* Programs hold no complex numbers, but real ones serve where the imaginary part is zero. */
+/* Real numbers serve where the imaginary part is zero. */
 static fid_status read_complex(fidc_reader *r, fidc_scope *scope, const json_t *value, fidc_arg *out) {
     double real = 0, imaginary = 0;
-    (void)scope;
     if (!fidc_json_float(json_object_get(value, "real"), &real) || !fidc_json_float(json_object_get(value, "imag"), &imaginary)) {
         return wrong_value(r, "as_complex");
     }
     *out = fidc_d(real);
-    if (imaginary == 0) return FID_OK;
-    return fidc_reader_fail(r, FID_NOT_SUPPORTED, "the complex number %g%+gi as an argument is not supported; give it as a tensor", real, imaginary);
+    return imaginary == 0 ? FID_OK : fidc_complex_number(r, scope->graph, real, imaginary, out);
 }
 
 static fid_status read_bool(fidc_reader *r, fidc_scope *scope, const json_t *value, fidc_arg *out) {

@@ -353,6 +353,7 @@ static fid_status read_node(fidc_reader *r, fidc_scope *scope, const json_t *jso
     read_origin(r, json, node);
     FID_TRY(read_inputs(r, scope, inputs, node));
     json_array_foreach(outputs, i, output) FID_TRY(read_output(r, scope, node, output));
+    if (r->has_complex_numbers) FID_TRY(fidc_complex_settle(r, node));
     FID_TRY(bound_unbacked(node));
     return row->rebinds ? rebind(r, scope, inputs, node) : FID_OK;
 }

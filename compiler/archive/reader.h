@@ -25,6 +25,7 @@ typedef struct fidc_reader {
     bool legacy;              /* serialized_exported_program.json and its kin */
     json_t *json;             /* the exported program */
     const char *node;         /* node at work, for messages; NULL outside of nodes */
+    bool has_complex_numbers; /* among the arguments that were read */
     fidc_name_map symbols;    /* name -> fidc_symbol */
     fidc_name_map targets;    /* "torch.ops.aten.add.Tensor" -> fidc_target_row */
     fidc_name_map constants;  /* "layer.weight" -> fidc_value */
@@ -86,7 +87,12 @@ fid_status fidc_scope_define(fidc_reader *r, fidc_scope *scope, const char *name
 fid_status fidc_scope_find(const fidc_reader *r, const fidc_scope *scope, const char *name, fidc_value **out_value);
 fid_status fidc_scope_open(const fidc_reader *r, const json_t *graph_json, fidc_graph *graph, const char *prefix, fidc_scope *out_scope);
 
-/* ---- Nodes: targets.c, arguments.c, graph_nodes.c ---- */
+/* ---- Nodes: targets.c, arguments.c, complex_numbers.c, graph_nodes.c ---- */
+
+/* A number with an imaginary part as an argument: a constant. When the node's results are known, fidc_complex_settle gives the constants
+ * their dtype and the node the overload that takes tensors. */
+fid_status fidc_complex_number(fidc_reader *r, fidc_graph *graph, double real, double imaginary, fidc_arg *out);
+fid_status fidc_complex_settle(fidc_reader *r, fidc_node *node);
 
 typedef enum fidc_target_kind {
     FIDC_TARGET_OPERATOR,

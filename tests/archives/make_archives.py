@@ -169,6 +169,12 @@ class Scalars(torch.nn.Module):
         return x * n + factor if flag else x
 
 
+class ComplexNumbers(torch.nn.Module):
+    def forward(self, x, z):
+        waves = torch.where(x > 0, 1j, 0.5) + torch.full((2,), 1 + 2j)
+        return x * 1j, 2j - z, z == 1j, z.masked_fill(x > 0, -1j), waves
+
+
 class LiveInt(torch.nn.Module):
     def forward(self, x, n: int):
         return x + n
@@ -278,6 +284,7 @@ def good():
     write("shared.pt2", members_of(export(Shared(), (torch.zeros(3, 4),))))
     write("dtypes.pt2", members_of(export(Dtypes(), (torch.zeros(1, 1),))))
     write("scalars.pt2", members_of(export(Scalars(), (torch.ones(2), 3, 0.5, True, None, "text"))))
+    write("complex_numbers.pt2", members_of(export(ComplexNumbers(), (torch.ones(2), torch.ones(2, dtype=torch.complex64)))))
     write("live_int.pt2", members_of(export(LiveInt(), (torch.ones(2), 3), dynamic_shapes=(None, Dim.DYNAMIC))))
     pair, table = (torch.zeros(1), torch.ones(1)), {"b": torch.full((1,), 2.0), "a": torch.full((1,), 3.0)}
     keywords = {"bias": torch.full((1,), 5.0), "scale": 4}

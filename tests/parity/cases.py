@@ -1,5 +1,8 @@
 """Faults that real users of such systems met, each tried with its whole kind: `python tests/parity/cases.py [NAME...]`.
 
+RU06 and RU07 (malformed files) are C tests: runtime/hostile_test.c, format/ptd_test.c and the fuzzers; RU14 (nested parallel loops) is
+platform/posix/threads_test.c, RU13 under the thread sanitizer runtime/share_test.c.
+
 A case exports small modules, compiles them for both targets, with and without reuse of memory (which must give the same bits), runs
 several calls on one loaded method, and compares every output with eager PyTorch. Needs torch and the package fidibus.
 """
@@ -574,6 +577,51 @@ def spectra():
     same(lambda x: torch.fft.irfft(torch.fft.rfft(x), n=30), (torch.rand(2, 30),), targets=("cpu",))
     with archive(Call(lambda x: torch.special.i0e(torch.special.erfcx(x))), (torch.rand(3),)) as path:
         refused(lambda: load(path, "portable"), "2 things", "special_i0e", "special_erfcx")
+
+
+@case
+def complex_numbers_as_arguments():
+    """Numbers with an imaginary part: `x * 1j` has no tensor to promote from, and every operator takes them."""
+    x, z = torch.rand(4), torch.rand(4, dtype=torch.complex64)
+    same(lambda x: (x * 1j, torch.exp(-1j * x), x.double() + (0.1 + 1j), x.int() * 2j, (1 - 2j) / (x + 1)), (x,), targets=("cpu",), rtol=1e-5)
+    same(lambda z: (z * (2 + 3j), 1j - z, z - 1j, z / (1 - 2j), z ** (1 + 1j), z == 1j, z != 1j), (z,), (torch.full((4,), 1j),), targets=("cpu",), rtol=1e-4)
+    same(lambda z: (torch.where(z.real > 0.5, z, 2j), torch.where(z.real > 0.5, 1j, 0.5), z.masked_fill(z.imag > 0.5, -1j), torch.fill(z, 1j)), (z,), targets=("cpu",))
+    same(lambda z: (torch.full((2, 3), 1 + 2j), z.new_full((2,), 1j), z.clone().mul_(1j), torch.complex(z.real, z.imag).add_(1j)), (z,), targets=("cpu",))
+    with archive(Call(lambda z: torch.add(z, z, alpha=1j)), (z,)) as path:
+        refused(lambda: load(path), "aten::add.Tensor", "a complex number as this argument")
+
+
+@case
+def control_flow_in_control_flow():
+    """Loops in loops and branches, mutated carries that swap, zero iterations, results that branches hand through."""
+    zero = torch.zeros((), dtype=torch.int64)
+    loop = torch._higher_order_ops.while_loop
+
+    class Loops(nn.Module):
+        def forward(self, n, m, x, y):
+            def outer(i, x, y):
+                x = loop(lambda j, a: j < m, lambda j, a: (j + 1, a * 0.5 + y.sum() * 0.01), (zero.clone(), x))[1]
+                x = torch.cond(x.sum() > 1, lambda x: (x * 0.5).clone(), lambda x: x + 1, (x,))
+                return i + 1, y.clone(), x + y
+
+            return loop(lambda i, x, y: i < n, outer, (zero.clone(), x, y))
+
+    calls = [(torch.tensor(a), torch.tensor(b), torch.rand(3, 2), torch.rand(3, 2)) for a, b in ((2, 3), (0, 3), (3, 0), (0, 0), (5, 1))]
+    same(Loops(), *calls)
+
+    class Branches(nn.Module):
+        def forward(self, p, q, x, y):
+            def yes(q, x, y):
+                return torch.cond(q, lambda x, y: (x.clone(), y.clone()), lambda x, y: (y.clone(), x.clone()), (x, y))
+
+            def no(q, x, y):
+                z = x.sin()
+                return z, z.clone()
+
+            u, v = torch.cond(p, yes, no, (q, x, y))
+            return u * 2, torch.cat([v, x, u]), u + v
+
+    same(Branches(), *((torch.tensor(p), torch.tensor(q), torch.rand(4, 16), torch.rand(4, 16)) for p in (True, False) for q in (True, False)))
 
 
 @case
