@@ -281,6 +281,17 @@ static void chains_of_convolutions_stay_channels_last(void **state) {
     holds(text, "= dim_order_ops._clone_dim_order(%z, False, [0, 1, 2, 3])"); /* leaves in logical order */
 }
 
+static void images_that_are_enlarged_last_leave_without_a_conversion(void **state) {
+    (void)state;
+    const char *text = AFTER("method forward(%x: f32[1, 3, 4, 4]) {\n"
+                             "  const %w: f32[8, 3, 1, 1] = \"w\"\n"
+                             "  %y: f32[1, 8, 4, 4] = " CONVOLUTION("%x", "%w", "None", "0")
+                             "  %z: f32[1, 8, 9, 9] = aten.upsample_bilinear2d.vec(%y, [9, 9], False, None)\n"
+                             "  return %z\n}\n", fidc_fuse, fidc_layout);
+    holds(text, "%z: f32[1, 8, 9, 9] = aten.upsample_bilinear2d.vec(");
+    holds(text, "return %z");
+}
+
 static void heads_of_attention_are_not_moved(void **state) {
     (void)state;
     const char *text = AFTER("method forward(%x: f32[1, 5, 2, 8]) {\n"
@@ -366,6 +377,7 @@ int main(void) {
         TEST(layers_that_gain_by_it_take_winograd),
         TEST(layers_that_share_a_weight_take_one_form_of_it),
         TEST(chains_of_convolutions_stay_channels_last),
+        TEST(images_that_are_enlarged_last_leave_without_a_conversion),
         TEST(heads_of_attention_are_not_moved),
         TEST(other_readers_keep_a_permutation_as_it_is),
         TEST(pools_lose_places_that_nobody_reads),

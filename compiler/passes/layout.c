@@ -13,6 +13,7 @@ typedef struct readers {
     bool any_last;    /* every reader takes any dim order that keeps the last dimension innermost */
     bool image;       /* every reader takes channels-last */
     bool swaps;       /* every reader swaps dimensions 1 and 2 of four */
+    bool leaves;      /* nothing in the graph reads it: it only leaves */
     fidc_value *last; /* this value in channels-last order, once made */
 } readers;
 
@@ -79,13 +80,14 @@ static void note_reader(layouter *l, const fidc_node *node, uint32_t i, const fi
     if (!permutes && !(node && fidc_is(node, FID_OPID_scaled_dot_product_attention) && i < 3)) r->any_last = false;
     if (!permutes && !(node && (fidc_is(node, FID_OPID_fused_convolution) || fidc_is(node, FID_OPID_fused_separable)))) r->image = false;
     if (!node || !swaps_heads(node)) r->swaps = false;
+    if (node) r->leaves = false;
 }
 
 static fid_status find_readers(layouter *l) {
     l->count = l->graph->value_count;
     l->of = fidc_allocate(l->program, (l->count + 1) * sizeof *l->of);
     if (!l->of) return no_memory(l);
-    for (uint32_t i = 0; i < l->count; i++) l->of[i] = (readers){true, true, true, NULL};
+    for (uint32_t i = 0; i < l->count; i++) l->of[i] = (readers){.any_last = true, .image = true, .swaps = true, .leaves = true};
     for (const fidc_node *node = l->graph->first; node; node = node->next)
         for (uint32_t i = 0; i < node->arg_count; i++) note_reader(l, node, i, &node->args[i]);
     for (uint32_t i = 0; i < l->graph->output_count; i++) note_reader(l, NULL, 0, &l->graph->outputs[i]);
@@ -152,12 +154,19 @@ static fid_status turn_args(layouter *l, fidc_node *node, fidc_arg *args, uint32
     return FID_OK;
 }
 
+/* Operators whose kernels write a channels-last image in logical order as well, at no cost: no conversion is needed where it leaves. */
+static bool writes_plain(const fidc_node *node) {
+    return fidc_is(node, FID_OPID_upsample_nearest2d) || fidc_is(node, FID_OPID_upsample_nearest2d_vec) ||
+           fidc_is(node, FID_OPID_upsample_bilinear2d) || fidc_is(node, FID_OPID_upsample_bilinear2d_vec);
+}
+
 static fid_status follow(layouter *l, fidc_node *node) {
     fidc_value *out = node->output_count ? node->outputs[0] : NULL;
     uint32_t last = 0, plain = 0;
     if (!out || out->type != FIDC_TENSOR || out->rank < 3) return FID_OK;
     count_orders(node->args, node->arg_count, out->rank, &last, &plain);
-    if (!last) return FID_OK;
+    const readers *r = readers_of(l, out);
+    if (!last || (r && r->leaves && writes_plain(node))) return FID_OK;
     if (plain) FID_TRY(turn_args(l, node, node->args, node->arg_count, out));
     for (uint32_t i = 0; i < node->output_count; i++)
         if (node->outputs[i]->rank == out->rank) set_last(node->outputs[i]);

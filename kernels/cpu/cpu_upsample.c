@@ -1,5 +1,5 @@
-/* Nearest and bilinear upsampling of float32 images: each output pixel blends one or four input pixels, channels side by side. Images
- * in logical order are turned in scratch. */
+/* Nearest and bilinear upsampling of float32 images: each output pixel blends one or four input pixels, channels side by side. An input
+ * in logical order is turned in scratch, an output line by line. */
 #include "kernels/cpu/windows.h"
 #include "ops/resample.h"
 
@@ -15,6 +15,7 @@ typedef struct upsample_work {
     float *out;
     size_t batch, channels, in_height, in_width, out_height, out_width, tasks;
     const axis_taps *rows, *columns; /* (out_height), (out_width) */
+    float *lines;                    /* a line (out_width, channels) for each task if the output lies in logical order, or NULL */
     bool nearest;
 } upsample_work;
 
@@ -61,12 +62,22 @@ static void blend_line(const upsample_work *w, const float *image, const axis_ta
     }
 }
 
+/* A line of pixels to its places in the planes of its image. */
+static void turn_line(const upsample_work *w, const float *line, size_t image, size_t y) {
+    size_t plane = w->out_height * w->out_width;
+    fidk_turn turn = {.in = line, .in_stride = w->channels, .out = w->out + image * w->channels * plane + y * w->out_width, .out_stride = plane,
+                      .rows = w->out_width, .columns = w->channels};
+    w->tiles->transpose(&turn);
+}
+
 static void run_task(void *context, size_t index) {
     const upsample_work *w = context;
-    size_t lines = w->batch * w->out_height, end = fidk_part_begin(lines, w->tasks, index + 1);
+    size_t lines = w->batch * w->out_height, end = fidk_part_begin(lines, w->tasks, index + 1), floats = w->out_width * w->channels;
     for (size_t line = fidk_part_begin(lines, w->tasks, index); line < end; line++) {
         const float *image = w->in + line / w->out_height * w->in_height * w->in_width * w->channels;
-        blend_line(w, image, &w->rows[line % w->out_height], w->out + line * w->out_width * w->channels);
+        float *out = w->lines ? w->lines + index * floats : w->out + line * floats;
+        blend_line(w, image, &w->rows[line % w->out_height], out);
+        if (w->lines) turn_line(w, out, line / w->out_height, line % w->out_height);
     }
 }
 
@@ -89,6 +100,10 @@ static fid_status make_taps(fid_call *call, const fid_resample *r, upsample_work
     return FID_OK;
 }
 
+static bool is_turned(const fid_tensor *image) { return fidk_plain_f32(image) && image->sizes[1] > 1; }
+static size_t line_bytes(const fid_tensor *out) { return (size_t)(out->sizes[1] * out->sizes[3]) * sizeof(float); }
+static size_t tasks_of(const fid_call *call, const fid_tensor *out) { return fidk_worthwhile_threads(call->threads, (double)fid_tensor_numel(out) * 10); }
+
 static fid_status run_upsample(fid_call *call, fid_resample_form form, bool nearest) {
     const fid_tensor *self = fid_arg_tensor(call, 0), *out = fid_out_tensor(call, 0);
     fid_resample r;
@@ -98,26 +113,25 @@ static fid_status run_upsample(fid_call *call, fid_resample_form form, bool near
                        .channels = (size_t)self->sizes[1], .in_height = (size_t)r.in[0], .in_width = (size_t)r.in[1],
                        .out_height = (size_t)r.out[0], .out_width = (size_t)r.out[1], .nearest = nearest};
     FID_TRY(make_taps(call, &r, &w));
-    w.tasks = fidk_worthwhile_threads(call->threads, (double)fid_tensor_numel(out) * 10);
-    bool turn_in = fidk_plain_f32(self) && w.channels > 1, turn_out = fidk_plain_f32(out) && w.channels > 1;
+    w.tasks = tasks_of(call, out);
+    bool turn_in = is_turned(self), turn_out = is_turned(out);
     float *turned = turn_in ? fid_call_scratch(call, fid_tensor_bytes(self)) : NULL;
-    if (turn_out) w.out = fid_call_scratch(call, fid_tensor_bytes(out));
-    if (!w.out || (turn_in && !turned)) return FID_OUT_OF_MEMORY;
+    if (turn_out) w.lines = fid_call_scratch(call, w.tasks * line_bytes(out));
+    if ((turn_out && !w.lines) || (turn_in && !turned)) return FID_OUT_OF_MEMORY;
     if (turn_in) {
         fidk_transpose(w.tiles, call->threads, w.in, w.batch, w.channels, w.in_height * w.in_width, turned);
         w.in = turned;
     }
     fidk_parallel(call->threads, run_task, &w, w.tasks);
-    if (turn_out) fidk_transpose(w.tiles, call->threads, w.out, w.batch, w.out_height * w.out_width, w.channels, out->data);
     return FID_OK;
 }
 
-/* As run_upsample takes it: the taps, the turned input, the output before it is turned. */
+/* As run_upsample takes it: the taps, the turned input, lines of output before they are turned. */
 static size_t scratch_bytes(const fid_call *call) {
     const fid_tensor *self = fid_arg_tensor(call, 0), *out = fid_out_tensor(call, 0);
     size_t taps = (size_t)(out->sizes[2] + out->sizes[3]) * sizeof(axis_taps);
-    return fidk_scratch_piece(taps) + (fidk_plain_f32(self) ? fidk_scratch_piece(fid_tensor_bytes(self)) : 0) +
-           (fidk_plain_f32(out) ? fidk_scratch_piece(fid_tensor_bytes(out)) : 0);
+    return fidk_scratch_piece(taps) + (is_turned(self) ? fidk_scratch_piece(fid_tensor_bytes(self)) : 0) +
+           (is_turned(out) ? fidk_scratch_piece(tasks_of(call, out) * line_bytes(out)) : 0);
 }
 
 #define DEFINE_KERNELS(id, align, nearest)                                                                             \
