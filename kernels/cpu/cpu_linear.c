@@ -27,10 +27,39 @@ static linear_job job_begin(const fid_call *call, const fid_tensor *a, const fid
     return job;
 }
 
+/* One panel of a transposed weight, by the tile that turns squares in registers. */
+static void pack_turned(const linear_job *job, size_t panel, float *out) {
+    size_t k = job->gemm.k, left = job->gemm.n - panel * FIDK_PANEL;
+    fidk_turn turn = {.in = job->weight + panel * FIDK_PANEL * k, .in_stride = k, .out = out, .out_stride = FIDK_PANEL,
+                      .rows = left < FIDK_PANEL ? left : FIDK_PANEL, .columns = k};
+    if (turn.rows < FIDK_PANEL) memset(out, 0, k * FIDK_PANEL * sizeof *out);
+    job->gemm.tiles->transpose(&turn);
+}
+
+static void pack_panels(const linear_job *job, size_t begin, size_t end, float *out) {
+    size_t n = job->gemm.n, k = job->gemm.k, first = begin * FIDK_PANEL;
+    if (begin >= end) return;
+    if (!job->transposed) fidk_pack_columns(job->weight + first, n, (end * FIDK_PANEL < n ? end * FIDK_PANEL : n) - first, k, out + first * k);
+    for (size_t p = begin; job->transposed && p < end; p++) pack_turned(job, p, out + p * FIDK_PANEL * k);
+}
+
+typedef struct pack_work {
+    const linear_job *job;
+    float *out;
+    size_t tasks;
+} pack_work;
+
+static void pack_task(void *context, size_t index) {
+    const pack_work *w = context;
+    size_t panels = fidk_panels(w->job->gemm.n);
+    pack_panels(w->job, fidk_part_begin(panels, w->tasks, index), fidk_part_begin(panels, w->tasks, index + 1), w->out);
+}
+
 static void pack(const linear_job *job, float *out) {
-    size_t n = job->gemm.n, k = job->gemm.k;
-    if (job->transposed) fidk_pack_rows(job->weight, k, n, k, out);
-    else fidk_pack_columns(job->weight, n, n, k, out);
+    const fidk_gemm *g = &job->gemm;
+    pack_work w = {job, out, fidk_worthwhile_threads(g->threads, (double)g->n * (double)g->k)};
+    if (w.tasks > fidk_panels(g->n)) w.tasks = fidk_panels(g->n);
+    fidk_parallel(g->threads, pack_task, &w, w.tasks);
 }
 
 /* True if b is used where it lies. */

@@ -3,27 +3,35 @@
 
 #include "base/half.h"
 
+#define PACK_DEPTH 64 /* of k at a time: that part of a panel stays in the first-level cache while its columns are written */
+#define PACK_PANELS 4 /* side by side: a row of the matrix is read in longer runs */
+
+static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+
 #define DEFINE_PACK_ROWS(function, type)                                                                               \
     void function(const type *w, size_t w_stride, size_t n, size_t k, type *out_packed) {                              \
         for (size_t n0 = 0; n0 < n; n0 += FIDK_PANEL, out_packed += FIDK_PANEL * k) {                                  \
-            size_t columns = n - n0 < FIDK_PANEL ? n - n0 : FIDK_PANEL;                                                \
+            size_t columns = smaller(n - n0, FIDK_PANEL);                                                              \
             if (columns < FIDK_PANEL) memset(out_packed, 0, FIDK_PANEL * k * sizeof *out_packed);                      \
-            for (size_t j = 0; j < columns; j++) {                                                                     \
-                const type *row = w + (n0 + j) * w_stride;                                                             \
-                for (size_t i = 0; i < k; i++) out_packed[i * FIDK_PANEL + j] = row[i];                                \
-            }                                                                                                          \
+            for (size_t begin = 0; begin < k; begin += PACK_DEPTH)                                                     \
+                for (size_t j = 0; j < columns; j++)                                                                   \
+                    for (size_t i = begin; i < smaller(k, begin + PACK_DEPTH); i++)                                    \
+                        out_packed[i * FIDK_PANEL + j] = w[(n0 + j) * w_stride + i];                                   \
         }                                                                                                              \
     }
 
 #define DEFINE_PACK_COLUMNS(function, type)                                                                            \
+    static void function##_row(const type *b, size_t columns, size_t k, type *out) {                                   \
+        size_t whole = columns / FIDK_PANEL, rest = columns % FIDK_PANEL;                                              \
+        for (size_t p = 0; p < whole; p++) memcpy(out + p * FIDK_PANEL * k, b + p * FIDK_PANEL, FIDK_PANEL * sizeof *b); \
+        if (!rest) return;                                                                                             \
+        memcpy(out + whole * FIDK_PANEL * k, b + whole * FIDK_PANEL, rest * sizeof *b);                                \
+        memset(out + whole * FIDK_PANEL * k + rest, 0, (FIDK_PANEL - rest) * sizeof *b);                               \
+    }                                                                                                                  \
     void function(const type *b, size_t b_stride, size_t n, size_t k, type *out_packed) {                              \
-        for (size_t n0 = 0; n0 < n; n0 += FIDK_PANEL, out_packed += FIDK_PANEL * k) {                                  \
-            size_t columns = n - n0 < FIDK_PANEL ? n - n0 : FIDK_PANEL;                                                \
-            for (size_t i = 0; i < k; i++) {                                                                           \
-                memcpy(out_packed + i * FIDK_PANEL, b + i * b_stride + n0, columns * sizeof *b);                       \
-                for (size_t j = columns; j < FIDK_PANEL; j++) out_packed[i * FIDK_PANEL + j] = 0;                      \
-            }                                                                                                          \
-        }                                                                                                              \
+        for (size_t n0 = 0; n0 < n; n0 += PACK_PANELS * FIDK_PANEL)                                                    \
+            for (size_t i = 0; i < k; i++)                                                                             \
+                function##_row(b + i * b_stride + n0, smaller(n - n0, PACK_PANELS * FIDK_PANEL), k, out_packed + n0 * k + i * FIDK_PANEL); \
     }
 
 DEFINE_PACK_ROWS(fidk_pack_rows, float)
