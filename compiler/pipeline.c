@@ -24,6 +24,7 @@ typedef struct compilation {
     const fidc_options *options;
     fidc_plan *plans; /* one a method */
     int stage_number;
+    unsigned steps_done;
 } compilation;
 
 /* ---- Stages ---- */
@@ -60,6 +61,13 @@ static const stage stages[] = {
     {"pack", run_pack, true},                    /* weights as kernels read them; needs final operators and layouts */
     {"guard", run_guard, true},                  /* what export promised of the sizes of inputs is checked when the program runs */
 };
+
+/* Tells that a step begins: reading, each stage, planning, writing. */
+static void begin_step(compilation *c, const char *name) {
+    unsigned steps = 3;
+    for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) steps += !stages[i].cpu_only || c->options->target == FIDC_TARGET_CPU;
+    if (c->options->progress) c->options->progress(c->options->progress_self, name, c->steps_done++, steps);
+}
 
 static fid_status write_text(compilation *c, const char *name, const char *text) {
     char path[4096];
@@ -103,6 +111,7 @@ static fid_status run_stages(compilation *c) {
     FID_TRY(check_stage(c, "archive"));
     for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
         if (stages[i].cpu_only && c->options->target != FIDC_TARGET_CPU) continue;
+        begin_step(c, stages[i].name);
         FID_TRY(stages[i].run(c->program, c->options->target));
         FID_TRY(check_stage(c, stages[i].name));
     }
@@ -332,11 +341,14 @@ static fid_status read_methods(compilation *c, const fidc_method_file *methods, 
 }
 
 static fid_status compile(compilation *c, const fidc_method_file *methods, size_t method_count, const char *output_path, fidc_report *report) {
+    begin_step(c, "read");
     FID_TRY(read_methods(c, methods, method_count));
     fid_status status = run_stages(c);
     if (status != FID_OK) return tell_failure(c, status);
     FID_TRY(check_supported(c));
+    begin_step(c, "plan");
     FID_TRY(plan_methods(c));
+    begin_step(c, "write");
     FID_TRY(write_files(c, output_path, report));
     fill_report(c, report);
     return FID_OK;

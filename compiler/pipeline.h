@@ -26,6 +26,9 @@ typedef struct fidc_options {
     const fidc_constant_method *constants; /* further methods, which only return a constant */
     size_t constant_count;
     bool bundle;           /* write a bundled program (.bpte) with the archives' sample inputs */
+    /* Called before each step: what begins, and how many of how many steps are done. NULL: nobody listens. */
+    void (*progress)(void *self, const char *step, unsigned done, unsigned steps);
+    void *progress_self;
     const char *const *schemas; /* files of operator schemas: operators that the runtime brings */
     size_t schema_count;
 } fidc_options;

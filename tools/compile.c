@@ -1,6 +1,7 @@
 /* fidibus compile: .pt2 in, .pte out. */
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "compiler/pipeline.h"
 #include "tools/constants.h"
@@ -135,6 +136,19 @@ static int read_output(arguments *a, request *r) {
     return EXIT_OK;
 }
 
+/* A bar on the terminal, gone when the work is done; on a terminal only. */
+static void show_progress(void *self, const char *step, unsigned done, unsigned steps) {
+    static const char full[] = "##############################";
+    int cells = (int)(sizeof full - 1) * (int)done / (int)steps;
+    (void)self;
+    fprintf(stderr, "\r\033[K[%-*.*s] %s", (int)sizeof full - 1, cells, full, step);
+    fflush(stderr);
+}
+
+static void end_progress(const request *r) {
+    if (r->options.progress) fputs("\r\033[K", stderr);
+}
+
 static int read_request(arguments *a, request *r) {
     r->options = (fidc_options){.struct_size = sizeof r->options,
                                 .no_winograd = option_flag(a, "--no-winograd"),
@@ -145,6 +159,7 @@ static int read_request(arguments *a, request *r) {
                                 .externals = r->externals,
                                 .share_buffers = option_flag(a, "--share-buffers"),
                                 .bundle = option_flag(a, "--bundle"),
+                                .progress = isatty(STDERR_FILENO) ? show_progress : NULL,
                                 .dump_ir = option_text(a, "--dump-ir")};
     int status = collect_methods(a, &r->methods);
     if (status == EXIT_OK) status = collect_schemas(a, r->schemas, &r->options);
@@ -175,6 +190,7 @@ static int compile(arguments *a, const request *r) {
     fid_status result = fidc_compile(session.environment.allocator, &session.environment.sink, r->methods.files, r->methods.count, &r->options,
                                      r->output, &report);
     double took = milliseconds_now() - start;
+    end_progress(r);
     if (report_path && !write_report(report_path, &report, took)) status = failed("compile", "cannot write %s: %s", report_path, strerror(errno));
     if (result != FID_OK) status = failed_status("compile", result, &session);
     else tell(r, &report, took);

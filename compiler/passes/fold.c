@@ -149,6 +149,14 @@ static void mark_needed(const fidc_graph *graph) {
     mark_readers(graph);
 }
 
+static fid_status store_output(fidc_graph *graph, fidc_interpreter *interpreter, fidc_value *out) {
+    const fid_value *result = fidc_interpreter_value(interpreter, out);
+    fid_status status = out->scratch != &needed_mark ? FID_OK
+                        : result->tag == FID_TAG_TENSOR ? store_tensor(graph, out, result->as.tensor) : store_number(graph, out, result);
+    fidc_interpreter_forget(interpreter, out); /* at once: transposed weights of a large model would be there twice */
+    return status;
+}
+
 static fid_status store_results(fidc_graph *graph, fidc_interpreter *interpreter) {
     for (fidc_node *node = graph->first; node; node = node->next) {
         for (uint32_t i = 0; i < node->arg_count; i++) inline_number(interpreter, &node->args[i]);
@@ -156,13 +164,7 @@ static fid_status store_results(fidc_graph *graph, fidc_interpreter *interpreter
     for (uint32_t i = 0; i < graph->output_count; i++) inline_number(interpreter, &graph->outputs[i]);
     for (fidc_node *node = graph->first; node; node = node->next) {
         if (node->scratch != &folded_mark) continue;
-        for (uint32_t i = 0; i < node->output_count; i++) {
-            fidc_value *out = node->outputs[i];
-            if (out->scratch != &needed_mark) continue;
-            const fid_value *result = fidc_interpreter_value(interpreter, out);
-            if (result->tag == FID_TAG_TENSOR) FID_TRY(store_tensor(graph, out, result->as.tensor));
-            else FID_TRY(store_number(graph, out, result));
-        }
+        for (uint32_t i = 0; i < node->output_count; i++) FID_TRY(store_output(graph, interpreter, node->outputs[i]));
     }
     return FID_OK;
 }
