@@ -1,6 +1,7 @@
 /* The whole compiler, from top to bottom: read this first.
  *
  *   archive -> functionalize -> decompose -> fold -> share -> [widen -> fuse -> layout -> pack -> guard] -> check -> plan -> emit
+ *                                                          -> [fold-norms -> partition -> decompose -> fold]  (with a backend)
  *
  * The verifier runs after every stage, so a fault is found where it was made. */
 #include "compiler/pipeline.h"
@@ -16,6 +17,7 @@
 #include "compiler/emit/emit.h"
 #include "compiler/ir/custom.h"
 #include "compiler/ir/problem.h"
+#include "compiler/partition/partition.h"
 #include "compiler/plan/plan.h"
 
 typedef struct compilation {
@@ -42,30 +44,45 @@ static fid_status run_fuse(fidc_program *program, fidc_target target) { (void)ta
 static fid_status run_layout(fidc_program *program, fidc_target target) { (void)target; return fidc_layout(program); }
 static fid_status run_guard(fidc_program *program, fidc_target target) { (void)target; return fidc_guard(program); }
 static fid_status run_pack(fidc_program *program, fidc_target target) { (void)target; return fidc_pack(program); }
+static fid_status run_fold_norms(fidc_program *program, fidc_target target) { (void)target; return fidc_fold_norms(program); }
+static fid_status run_partition(fidc_program *program, fidc_target target) {
+    (void)target;
+    const fidc_backend *backend = program->backend;
+    program->backend = NULL; /* what it leaves is decomposed like any other operator */
+    return fidc_partition(program, backend, program->per_operator);
+}
 
 typedef struct stage {
     const char *name;
     fid_status (*run)(fidc_program *program, fidc_target target);
-    bool cpu_only; /* the portable target keeps upstream's operators as they are */
+    enum { ALWAYS, FOR_CPU, FOR_BACKEND } when; /* the portable target keeps upstream's operators as they are */
 } stage;
 
 static const stage stages[] = {
-    {"functionalize", run_functionalize, false}, /* mutations become results, views become copies that the planner elides */
-    {"share-buffers", run_share_buffers, false}, /* if asked: buffers of a name are one in all methods; before anything takes them for constants */
-    {"decompose", fidc_decompose, false},        /* every operator that is left has a kernel for the target */
-    {"fold", run_fold, false},                   /* what depends on constants only is a constant */
-    {"share", run_share, false},                 /* one node for equal work: masks of every layer, repeated views */
-    {"widen", run_widen, true},                  /* 16-bit floats compute in float32; needs what folding leaves */
-    {"fuse", run_fuse, true},                    /* norms, biases and activations into fid:: operators */
-    {"layout", run_layout, true},                /* channels-last where convolutions are; needs the fid:: operators */
-    {"pack", run_pack, true},                    /* weights as kernels read them; needs final operators and layouts */
-    {"guard", run_guard, true},                  /* what export promised of the sizes of inputs is checked when the program runs */
+    {"functionalize", run_functionalize, ALWAYS}, /* mutations become results, views become copies that the planner elides */
+    {"share-buffers", run_share_buffers, ALWAYS}, /* if asked: buffers of a name are one in all methods; before anything takes them for constants */
+    {"decompose", fidc_decompose, ALWAYS},        /* every operator that is left has a kernel for the target */
+    {"fold", run_fold, ALWAYS},                   /* what depends on constants only is a constant */
+    {"share", run_share, ALWAYS},                 /* one node for equal work: masks of every layer, repeated views */
+    {"fold-norms", run_fold_norms, FOR_BACKEND}, /* batch norms into convolutions of constant weight */
+    {"partition", run_partition, FOR_BACKEND},   /* what the backend takes becomes delegates */
+    {"decompose-rest", fidc_decompose, FOR_BACKEND},
+    {"fold-rest", run_fold, FOR_BACKEND},
+    {"widen", run_widen, FOR_CPU},                  /* 16-bit floats compute in float32; needs what folding leaves */
+    {"fuse", run_fuse, FOR_CPU},                    /* norms, biases and activations into fid:: operators */
+    {"layout", run_layout, FOR_CPU},                /* channels-last where convolutions are; needs the fid:: operators */
+    {"pack", run_pack, FOR_CPU},                    /* weights as kernels read them; needs final operators and layouts */
+    {"guard", run_guard, FOR_CPU},                  /* what export promised of the sizes of inputs is checked when the program runs */
 };
+
+static bool applies(const compilation *c, const stage *s) {
+    return s->when == ALWAYS || (s->when == FOR_CPU ? c->options->target == FIDC_TARGET_CPU : c->options->backend != NULL);
+}
 
 /* Tells that a step begins: reading, each stage, planning, writing. */
 static void begin_step(compilation *c, const char *name) {
     unsigned steps = 3;
-    for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) steps += !stages[i].cpu_only || c->options->target == FIDC_TARGET_CPU;
+    for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) steps += applies(c, &stages[i]);
     if (c->options->progress) c->options->progress(c->options->progress_self, name, c->steps_done++, steps);
 }
 
@@ -106,11 +123,13 @@ static fid_status check_stage(compilation *c, const char *stage_name) {
 static fid_status run_stages(compilation *c) {
     c->program->bf16_products = c->options->bf16;
     c->program->no_winograd = c->options->no_winograd;
+    c->program->backend = c->options->backend;
+    c->program->per_operator = c->options->per_operator;
     c->program->share_buffers = c->options->share_buffers;
     c->program->keep_keys = c->options->external_count > 0;
     FID_TRY(check_stage(c, "archive"));
     for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
-        if (stages[i].cpu_only && c->options->target != FIDC_TARGET_CPU) continue;
+        if (!applies(c, &stages[i])) continue;
         begin_step(c, stages[i].name);
         FID_TRY(stages[i].run(c->program, c->options->target));
         FID_TRY(check_stage(c, stages[i].name));
@@ -287,7 +306,18 @@ static void fill_report(const compilation *c, fidc_report *report) {
     }
 }
 
+static fid_status report_delegates(const compilation *c, fidc_report *report) {
+    fidc_partition_summary summary;
+    FID_TRY(fidc_partition_summarize(c->program, &summary));
+    report->delegates = summary.delegates;
+    report->delegated = summary.delegated;
+    report->outside_json = summary.outside_json;
+    return FID_OK;
+}
+
 void fidc_report_deinit(fid_allocator allocator, fidc_report *report) {
+    free(report->outside_json);
+    report->outside_json = NULL;
     char **texts[] = {&report->unsupported, &report->unsupported_json};
     for (size_t i = 0; i < 2; i++) {
         if (*texts[i]) fid_free(allocator, *texts[i], strlen(*texts[i]) + 1);
@@ -351,7 +381,7 @@ static fid_status compile(compilation *c, const fidc_method_file *methods, size_
     begin_step(c, "write");
     FID_TRY(write_files(c, output_path, report));
     fill_report(c, report);
-    return FID_OK;
+    return c->options->backend ? report_delegates(c, report) : FID_OK;
 }
 
 fid_status fidc_compile(fid_allocator allocator, const fid_sink *sink, const fidc_method_file *methods, size_t method_count,

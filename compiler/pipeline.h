@@ -13,6 +13,8 @@ typedef struct fidc_external_weights { const char *pattern, *path; } fidc_extern
 typedef struct fidc_options {
     size_t struct_size;
     fidc_target target;
+    const struct fidc_backend *backend; /* gets what it takes of a portable program, as delegates; NULL: none */
+    bool per_operator;     /* each operator that the backend takes is a delegate of its own */
     bool bf16;             /* cpu target: products of linear layers and convolutions in bfloat16, sums in float32 */
     bool no_winograd;      /* cpu target: convolutions of 3x3 are summed directly, where Winograd's algorithm would be faster */
     bool no_reuse;
@@ -41,6 +43,8 @@ typedef struct fidc_report {
     uint64_t planned_bytes, liveness_bound_bytes, program_bytes, data_bytes, constant_bytes;
     bool plan_is_optimal;       /* for certain: at the bound, or all placements were looked at */
     uint64_t winograd_bytes;   /* by how much weights are larger for Winograd's algorithm */
+    uint32_t delegates, delegated; /* delegates, and how many operators they stand for */
+    char *outside_json;        /* operators outside of delegates, as a JSON array, the most frequent first; NULL: there is no backend */
     uint32_t unsupported_count; /* calls that cannot be compiled, or with allow_missing need kernels of the runtime's own */
     char *unsupported, *unsupported_json; /* the list for people and as a JSON array, also after a failure; NULL: there are none */
 } fidc_report;

@@ -143,6 +143,12 @@ void fid_build_u8(fid_builder *builder, uint32_t field, uint8_t value, uint8_t s
     if (at) *at = value;
 }
 
+void fid_build_u16(fid_builder *builder, uint32_t field, uint16_t value, uint16_t standard) {
+    if (value == standard) return;
+    uint8_t *at = push_field(builder, field, 2);
+    if (at) store_u16(at, value);
+}
+
 void fid_build_u32(fid_builder *builder, uint32_t field, uint32_t value, uint32_t standard) {
     if (value == standard) return;
     uint8_t *at = push_field(builder, field, 4);

@@ -48,6 +48,7 @@ fid_build_ref fid_build_ref_vector(fid_builder *builder, const fid_build_ref *re
  * counts as two, its type first. A value equal to `standard` is left out: readers take the schema's default. */
 void fid_build_table_begin(fid_builder *builder);
 void fid_build_u8(fid_builder *builder, uint32_t field, uint8_t value, uint8_t standard);
+void fid_build_u16(fid_builder *builder, uint32_t field, uint16_t value, uint16_t standard);
 void fid_build_u32(fid_builder *builder, uint32_t field, uint32_t value, uint32_t standard);
 void fid_build_u64(fid_builder *builder, uint32_t field, uint64_t value, uint64_t standard);
 static inline void fid_build_i8(fid_builder *builder, uint32_t field, int8_t value, int8_t standard) {

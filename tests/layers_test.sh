@@ -15,10 +15,11 @@ grep -rn --include='*.c' --include='*.h' --include='*.def' '^ *# *include' base 
         allowed["runtime"] = "base ops format runtime include"
         allowed["compiler"] = "base ops format kernels compiler"  # kernels: how weights are packed
         allowed["backends"] = "base ops format kernels runtime backends"  # kernels: how weights are packed; runtime: the interface
+        allowed["compile"] = "base ops format compiler backends"  # backends/NAME/compile: partitioner and blob writer
         allowed["platform"] = "base ops format runtime backends platform include"  # backends: the default environment
         allowed["include"] = "base ops"
         allowed["media"] = "base media"
-        allowed["tools"] = "base ops format kernels runtime compiler platform include media tools"  # kernels: what the machine can do
+        allowed["tools"] = "base ops format kernels runtime compiler backends platform include media tools"  # kernels: what the machine can do
         free_of_libc = "base ops format kernels runtime backends"
     }
     function has(list, word) { return index(" " list " ", " " word " ") > 0 }
@@ -40,7 +41,7 @@ grep -rn --include='*.c' --include='*.h' --include='*.def' '^ *# *include' base 
         for (i = 1; i <= count; i++) if (!system_header[i]) { users[to[i]]++; if (test[from[i]]) by_tests[to[i]]++ }
         for (header in users) if (header ~ /\.h$/ && users[header] == by_tests[header]) test[header] = 1
         for (i = 1; i <= count; i++) {
-            folder = top(from[i])
+            folder = from[i] ~ /^backends\/([^\/]+\/compile\/|compile_)/ ? "compile" : top(from[i])
             if (test[from[i]]) continue
             if (system_header[i]) {
                 door = from[i] == "base/deps.h" || to[i] == "immintrin.h" || to[i] ~ /^(arm_neon|arm_sve|wasm_simd128|riscv_vector)\.h$/

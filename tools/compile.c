@@ -3,12 +3,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "backends/compile_backends.h"
 #include "compiler/pipeline.h"
 #include "tools/constants.h"
 
 static const option_row options[] = {
     {"-o", "FILE.pte", "where the program goes"},
-    {"--target", "NAME", "cpu (default: fused operators, packed weights) or portable (upstream's operators only)"},
+    {"--target", "NAME", "cpu (default: fused operators, packed weights), portable (upstream's operators only) or xnnpack (parts for upstream's\n"
+                          "                             XNNPACK backend, the rest portable)"},
     {"--precision", "P", "float32 (default) or bf16: products of linear layers and convolutions in bfloat16, sums in float32; for target cpu"},
     {"--no-winograd", NULL, "sums all convolutions directly: numbers a little nearer to exact ones, smaller file, slower 3x3 layers; for target cpu"},
     {"--method", "NAME=FILE.pt2", "adds a method; may be repeated, instead of M.pt2"},
@@ -86,7 +88,8 @@ static int read_target(arguments *a, fidc_options *out) {
     const char *target = option_text(a, "--target");
     if (!target || strcmp(target, "cpu") == 0) out->target = FIDC_TARGET_CPU;
     else if (strcmp(target, "portable") == 0) out->target = FIDC_TARGET_PORTABLE;
-    else return usage_error(a, "there is no target \"%s\"; there are cpu and portable", target);
+    else if ((out->backend = fidc_backend_find(target))) out->target = FIDC_TARGET_PORTABLE; /* what the backend does not take */
+    else return usage_error(a, "there is no target \"%s\"; there are cpu, portable and " FIDC_BACKEND_TARGETS, target);
     return EXIT_OK;
 }
 
@@ -110,7 +113,11 @@ static bool write_report(const char *path, const fidc_report *report, double mil
     fprintf(out, "  \"program_bytes\": %llu,\n  \"data_bytes\": %llu,\n  \"constant_bytes\": %llu,\n  \"winograd_bytes\": %llu,\n  \"milliseconds\": %.3f,\n  \"unsupported\": ",
             (unsigned long long)report->program_bytes, (unsigned long long)report->data_bytes, (unsigned long long)report->constant_bytes,
             (unsigned long long)report->winograd_bytes, milliseconds);
-    fprintf(out, "%s\n}\n", report->unsupported_json ? report->unsupported_json : "[]");
+    fprintf(out, "%s", report->unsupported_json ? report->unsupported_json : "[]");
+    if (report->outside_json) {
+        fprintf(out, ",\n  \"delegates\": %u,\n  \"delegated\": %u,\n  \"outside\": %s", report->delegates, report->delegated, report->outside_json);
+    }
+    fprintf(out, "\n}\n");
     fclose(out);
     bool ok = write_file(path, &(file_part){text, size}, 1);
     free(text);
@@ -176,6 +183,7 @@ static int read_request(arguments *a, request *r) {
 static void tell(const request *r, const fidc_report *report, double milliseconds) {
     printf("%s: %u operator%s, %s, ", r->output, report->operators, plural(report->operators), BYTES_TEXT(report->program_bytes));
     if (report->data_bytes) printf("%s of data beside it, ", BYTES_TEXT(report->data_bytes));
+    if (report->outside_json) printf("%u delegate%s of %u operators, ", report->delegates, plural(report->delegates), report->delegated);
     printf("plans %s of memory (bound %s), %.0f ms\n", BYTES_TEXT(report->planned_bytes), BYTES_TEXT(report->liveness_bound_bytes), milliseconds);
     if (report->unsupported) fprintf(stderr, "fidibus compile: warning: %s\n", report->unsupported);
 }

@@ -68,7 +68,7 @@ static fid_status emit_outputs(fidc_method_emitter *m, fid_pte_out_method *metho
 static fid_status emit_method(fidc_emitter *emitter, const fidc_graph *graph, const fidc_plan *plan, fid_pte_out_method *method) {
     fidc_method_emitter m = {.emitter = emitter, .graph = graph, .plan = plan, .values.item_size = sizeof(fid_pte_out_value),
                              .operators.item_size = sizeof(fid_pte_out_operator), .instructions.item_size = sizeof(fid_pte_out_instruction),
-                             .origins.item_size = sizeof(fidc_node *)};
+                             .origins.item_size = sizeof(fidc_node *), .delegates.item_size = sizeof(fid_pte_out_delegate)};
     uint64_t shared = graph->program->shared_bytes;
     int64_t *buffers = fidc_emit_allocate(emitter, 3, sizeof *buffers);
     uint32_t value_count = fidc_plan_number(graph);
@@ -88,6 +88,8 @@ static fid_status emit_method(fidc_emitter *emitter, const fidc_graph *graph, co
     method->operator_count = m.operators.count;
     method->instructions = m.instructions.items;
     method->instruction_count = m.instructions.count;
+    method->delegates = m.delegates.items;
+    method->delegate_count = m.delegates.count;
     if (!emitter->options->no_debug) fidc_debug_method(&m);
     return emitter->status;
 }
@@ -101,34 +103,59 @@ static void add_segment(fid_pte_out_segment *segments, fid_pte_out_program *prog
     segments[program->segment_count++] = (fid_pte_out_segment){.pieces = pool->pieces.items, .piece_count = pool->pieces.count};
 }
 
+/* A segment of one piece. */
+static void add_piece(fid_pte_out_segment *segments, fid_pte_out_program *program, const fid_pte_out_piece *piece) {
+    segments[program->segment_count++] = (fid_pte_out_segment){.pieces = piece, .piece_count = 1};
+}
+
+/* Blobs of delegates come first, so that their segments have numbers before the others are known; then the data that they name. */
+static fid_status add_delegates(fidc_emitter *emitter, fid_pte_out_segment *segments, fid_pte_out_named *named, fid_pte_out_program *program) {
+    const fidc_program *from = emitter->program;
+    for (size_t i = 0; i < emitter->blobs.count; i++) add_piece(segments, program, (const fid_pte_out_piece *)emitter->blobs.items + i);
+    fid_pte_out_piece *pieces = fidc_emit_allocate(emitter, from->named_count, sizeof *pieces);
+    for (uint32_t i = 0; pieces && i < from->named_count; i++) {
+        if (fidc_emit_external_named(emitter, &from->named[i])) continue;
+        pieces[i] = (fid_pte_out_piece){from->named[i].data, 0, from->named[i].bytes};
+        named[program->named_count++] = (fid_pte_out_named){from->named[i].key, (uint32_t)program->segment_count};
+        add_piece(segments, program, &pieces[i]);
+    }
+    return emitter->status;
+}
+
+static void add_pools(fidc_emitter *emitter, fid_pte_out_segment *segments, fid_pte_out_program *program) {
+    if (emitter->constants.pieces.count) {
+        program->constant_offsets = emitter->constants.offsets.items;
+        program->constant_count = emitter->constants.offsets.count;
+        program->constant_segment = (uint32_t)program->segment_count;
+        add_segment(segments, program, &emitter->constants);
+    }
+    if (emitter->states.pieces.count) {
+        program->mutable_offsets = emitter->states.offsets.items;
+        program->mutable_count = emitter->states.offsets.count;
+        program->mutable_segment = (uint32_t)program->segment_count;
+        add_segment(segments, program, &emitter->states);
+    }
+}
+
 static fid_status write_program(fidc_emitter *emitter, const fid_pte_out_method *methods, const fidc_writer *writer) {
     static const uint64_t reserved[1];
-    fid_pte_out_segment segments[3];
-    fid_pte_out_named named = {.key = FIDC_DEBUG_KEY};
+    size_t most = emitter->blobs.count + emitter->program->named_count + 3;
+    fid_pte_out_segment *segments = fidc_emit_allocate(emitter, most, sizeof *segments);
+    fid_pte_out_named *named = fidc_emit_allocate(emitter, (size_t)emitter->program->named_count + 1, sizeof *named);
     fid_pte_out_piece table = {0};
     fid_span debug;
+    if (!segments || !named) return emitter->status;
     FID_TRY(fidc_debug_finish(emitter, &debug));
     const fid_pte_sink destination = {writer->write, writer->self};
     fid_pte_out_program program = {.methods = methods, .method_count = emitter->program->method_count, .segments = segments,
-                                   .constant_offsets = reserved, .constant_count = 1};
-    if (emitter->constants.pieces.count) {
-        program.constant_offsets = emitter->constants.offsets.items;
-        program.constant_count = emitter->constants.offsets.count;
-        program.constant_segment = (uint32_t)program.segment_count;
-        add_segment(segments, &program, &emitter->constants);
-    }
-    if (emitter->states.pieces.count) {
-        program.mutable_offsets = emitter->states.offsets.items;
-        program.mutable_count = emitter->states.offsets.count;
-        program.mutable_segment = (uint32_t)program.segment_count;
-        add_segment(segments, &program, &emitter->states);
-    }
+                                   .constant_offsets = reserved, .constant_count = 1, .named = named};
+    FID_TRY(add_delegates(emitter, segments, named, &program));
+    FID_TRY(fidc_emit_externals_write(emitter));
+    add_pools(emitter, segments, &program);
     if (debug.size) { /* last: nothing that runs lies behind it */
         table = (fid_pte_out_piece){debug.data, 0, debug.size};
-        named.segment_index = (uint32_t)program.segment_count;
-        segments[program.segment_count++] = (fid_pte_out_segment){.pieces = &table, .piece_count = 1};
-        program.named = &named;
-        program.named_count = 1;
+        named[program.named_count++] = (fid_pte_out_named){FIDC_DEBUG_KEY, (uint32_t)program.segment_count};
+        add_piece(segments, &program, &table);
     }
     return fid_pte_write(emitter->allocator, emitter->sink, &program, &destination, NULL);
 }
@@ -139,12 +166,12 @@ static fid_status emit_all(fidc_emitter *emitter, const fidc_plan *plans, const 
     if (!methods) return emitter->status;
     FID_TRY(fidc_emit_externals_begin(emitter));
     for (uint32_t i = 0; i < program->method_count; i++) FID_TRY(emit_method(emitter, program->methods[i], &plans[i], &methods[i]));
-    FID_TRY(fidc_emit_externals_write(emitter));
     return write_program(emitter, methods, writer);
 }
 
 fid_status fidc_emit(const fidc_program *program, const fidc_plan *plans, const fidc_emit_options *options, const fidc_writer *writer) {
-    fidc_emitter emitter = {.program = program, .options = options, .sink = program->sink, .allocator = program->allocator};
+    fidc_emitter emitter = {.program = program, .options = options, .sink = program->sink, .allocator = program->allocator,
+                            .blobs.item_size = sizeof(fid_pte_out_piece)};
     fid_arena_init(&emitter.arena, program->allocator, 256 * 1024);
     fidc_pool_init(&emitter.constants);
     fidc_pool_init(&emitter.states);

@@ -82,6 +82,16 @@ bool fidc_emit_external(fidc_emitter *emitter, const fidc_graph *graph, const fi
     return true;
 }
 
+bool fidc_emit_external_named(fidc_emitter *emitter, const fidc_named *named) {
+    const fidc_external_rule *rule = emitter->options->external_count ? rule_for(emitter, named->key) : NULL;
+    if (!rule) return false;
+    fidc_external_file *file = &emitter->externals[rule->file];
+    uint32_t place = fidc_pool_add(emitter, &file->pool, named->data, named->bytes);
+    fid_named_data *made = place ? fidc_array_push(emitter, &file->entries) : NULL;
+    if (made) *made = (fid_named_data){.key = named->key, .bytes = fid_span_of(fidc_pool_data(&file->pool, place), named->bytes)};
+    return true;
+}
+
 fid_status fidc_emit_externals_write(fidc_emitter *emitter) {
     for (size_t i = 0; i < emitter->options->data_count; i++) {
         const fidc_writer *writer = &emitter->options->data_writers[i];

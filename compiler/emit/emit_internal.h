@@ -32,6 +32,7 @@ typedef struct fidc_emitter {
     fid_allocator allocator;
     fid_arena arena;    /* whatever the structs for the file point to */
     fidc_pool constants, states;
+    fidc_array blobs;     /* fid_pte_out_piece: of delegates, segments 0 and on */
     fidc_external_file *externals; /* one a data file */
     void *debug;        /* json_t: tables of the methods so far, emit_debug.c; NULL: none */
     fid_status status;  /* the first failure; its sentence has been said. Later steps do nothing sensible and are not looked at */
@@ -45,6 +46,7 @@ typedef struct fidc_method_emitter {
     fidc_array values;       /* fid_pte_out_value */
     fidc_array operators;    /* fid_pte_out_operator */
     fidc_array instructions; /* fid_pte_out_instruction */
+    fidc_array delegates;    /* fid_pte_out_delegate */
     fidc_array origins;      /* const fidc_node *, by instruction; NULL: none */
     int32_t *index_of;       /* by index of the plan: its place in values, -1 not yet */
     uint32_t *literal_slots; /* open addressing: value index + 1 */
@@ -72,6 +74,8 @@ fid_status fidc_emit_externals_begin(fidc_emitter *emitter);
  * what is one weight seen in several shapes. */
 bool fidc_emit_external(fidc_emitter *emitter, const fidc_graph *graph, const fidc_constant *constant, const char *how,
                         fid_pte_out_tensor *tensor);
+/* The same for named data: true if a data file has it now. */
+bool fidc_emit_external_named(fidc_emitter *emitter, const fidc_named *named);
 /* The data files, once all methods are emitted. */
 fid_status fidc_emit_externals_write(fidc_emitter *emitter);
 

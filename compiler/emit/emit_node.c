@@ -1,6 +1,7 @@
 /* Instructions: one kernel call a node, with the arguments in the order of the schema, then the outputs, then what the out= form
  * returns (the outputs again). */
 #include "compiler/emit/emit_internal.h"
+#include "compiler/partition/partition.h"
 
 static int32_t find_operator(fidc_method_emitter *m, const char *name, const char *overload) {
     const fid_pte_out_operator *operators = m->operators.items;
@@ -145,8 +146,38 @@ static bool is_elided(const fidc_method_emitter *m, const fidc_node *node) {
     return node->output_count > 0;
 }
 
+/* ---- Delegates ---- */
+
+static int32_t add_delegate(fidc_method_emitter *m, const fidc_delegate *delegate) {
+    fid_pte_out_piece *blob = fidc_array_push(m->emitter, &m->emitter->blobs);
+    fid_pte_out_delegate *made = blob ? fidc_array_push(m->emitter, &m->delegates) : NULL;
+    if (!made) return -1;
+    *blob = (fid_pte_out_piece){delegate->blob, 0, delegate->bytes};
+    *made = (fid_pte_out_delegate){.backend = delegate->backend, .segment_index = (uint32_t)m->emitter->blobs.count - 1};
+    return (int32_t)m->delegates.count - 1;
+}
+
+/* Inputs and then outputs; nothing is said twice. */
+static void emit_delegate(fidc_method_emitter *m, const fidc_node *node) {
+    const fidc_arg *inputs = &node->args[0];
+    int32_t *args = fidc_emit_allocate(m->emitter, (size_t)inputs->as.list.count + node->output_count, sizeof *args);
+    size_t count = 0;
+    for (uint32_t i = 0; args && i < inputs->as.list.count; i++) args[count++] = fidc_emit_value(m, fidc_value_of(&inputs->as.list.items[i]));
+    for (uint32_t i = 0; args && i < node->output_count; i++) args[count++] = fidc_emit_value(m, node->outputs[i]);
+    int32_t index = add_delegate(m, node->delegate);
+    fid_pte_out_instruction *made = args && index >= 0 ? fidc_array_push(m->emitter, &m->instructions) : NULL;
+    if (!made) return;
+    *made = (fid_pte_out_instruction){.step = FID_PTE_OUT_DELEGATE_CALL, .index = index, .args = args, .arg_count = count};
+    fidc_debug_note(m, node);
+    if (m->emitter->options->stack_traces) made->frames = fidc_emit_frames(m->emitter, node->source, &made->frame_count);
+}
+
 static void emit_node(fidc_method_emitter *m, const fidc_node *node) {
     if (is_elided(m, node)) return;
+    if (node->delegate) {
+        emit_delegate(m, node);
+        return;
+    }
     if (node->graph_count) fidc_emit_control(m, node);
     else if (is_bound_view(m, node)) emit_bound_view(m, node);
     else if (node->op->kind == FID_OP_SCALAR) emit_scalar(m, node);

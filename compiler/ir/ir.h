@@ -137,6 +137,7 @@ struct fidc_node {
     uint32_t graph_count;
     const char *source;    /* the user's stack trace as torch.export keeps it, or NULL */
     const char *module;    /* "L['self'].features.0.0" style path of nn.Module, or NULL */
+    const struct fidc_delegate *delegate; /* the part that a backend runs in this node's place, or NULL: partition/partition.h */
     bool in_place;         /* only before functionalize: the call writes its first argument, and output 0 is that argument after it */
     fidc_node *previous, *next;
     fidc_graph *graph;
@@ -165,6 +166,9 @@ struct fidc_graph {
     uint32_t name_counter;
 };
 
+/* Bytes that a program carries under a key, beside its tensors. */
+typedef struct fidc_named { const char *key; const void *data; size_t bytes; } fidc_named;
+
 struct fidc_program {
     fid_arena arena;
     fid_allocator allocator;
@@ -183,6 +187,9 @@ struct fidc_program {
     void (*destroy_owner)(void *owner);
     void (*forget_owner)(void *owner); /* gives back memory that is read again from the file when needed; NULL: there is none */
     const fid_op **declared; uint32_t declared_count;  /* rows of the user's own operators: ir/custom.h */
+    const struct fidc_backend *backend; /* until partition: decomposition leaves what it takes; NULL: none */
+    bool per_operator;            /* each operator that the backend takes is a delegate of its own */
+    fidc_named *named; uint32_t named_count, named_capacity;
     struct fidc_problem *problems; uint32_t problem_count, problem_capacity; /* what cannot be compiled: ir/problem.h */
 };
 
@@ -208,6 +215,9 @@ fidc_value *fidc_value_constant(fidc_graph *graph, const char *name, fid_dtype d
                                 const void *data, size_t bytes);
 /* Names a constant after the weight that it was made of: "conv.weight" and "rows" give the key "conv.weight:rows". NULL passes. */
 fidc_value *fidc_constant_derive(fidc_program *program, fidc_value *made, const fidc_constant *from, const char *how);
+/* Gives bytes a key in the program; equal bytes that wanted the same key share it, others get a number behind it. The data is not
+ * copied. The key in use, or NULL when memory is short. (ir/named.c) */
+const char *fidc_named_add(fidc_program *program, const char *key, const void *data, size_t bytes);
 /* A 0-d constant of a number converted to dtype; data in the arena. */
 fidc_value *fidc_value_scalar(fidc_graph *graph, fid_dtype dtype, double number);
 

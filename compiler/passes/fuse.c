@@ -436,3 +436,19 @@ fid_status fidc_fuse(fidc_program *program) {
     for (uint32_t i = 0; i < program->method_count; i++) FID_TRY(fuse_graph(&f, program->methods[i]));
     return FID_OK;
 }
+
+static fid_status fold_graph(fuser *f, fidc_graph *graph) {
+    for (fidc_node *node = graph->first; node; node = node->next)
+        for (uint32_t i = 0; i < node->graph_count; i++) FID_TRY(fold_graph(f, node->graphs[i]));
+    f->graph = graph;
+    FID_TRY(walk(f, fold_norm));
+    fidc_graph_clean(graph);
+    return FID_OK;
+}
+
+fid_status fidc_fold_norms(fidc_program *program) {
+    fuser f = {.packer = {program, NULL}, .program = program};
+    for (uint32_t i = 0; i < program->method_count; i++) FID_TRY(fold_graph(&f, program->methods[i]));
+    fidc_program_forget(program);
+    return FID_OK;
+}

@@ -48,7 +48,7 @@ static bool has_complex(const fidc_arg *args, uint32_t count) {
 
 static fid_status check_node(const fidc_node *node, fidc_target target) {
     const fidc_program *program = node->graph->program;
-    if (fidc_custom_is_declared(program, node->op)) return FID_OK; /* the runtime brings it */
+    if (node->delegate || fidc_custom_is_declared(program, node->op)) return FID_OK; /* the runtime brings it */
     if (fidc_op_id(program, node->op) == FID_OP_COUNT) return fidc_problem_add_unknown(node);
     if (fidc_is_supported(node->op, target)) {
         if (takes_complex(node->op, fidc_op_id(program, node->op)) || !has_complex(node->args, node->arg_count)) return FID_OK;

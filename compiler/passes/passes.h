@@ -37,6 +37,9 @@ fid_status fidc_share(fidc_program *program);
 /* cpu target: float16 and bfloat16 compute in float32 where that has the fast kernels; rounds at the end of a chain. (passes/widen.c) */
 fid_status fidc_widen(fidc_program *program);
 
+/* Batch norms behind convolutions of constant weight go into weight and bias. (passes/fuse.c) */
+fid_status fidc_fold_norms(fidc_program *program);
+
 /* cpu target: batch norm into convolution, bias and activation into convolution and linear, chains into fid:: operators. (passes/fuse.c) */
 fid_status fidc_fuse(fidc_program *program);
 

@@ -2,6 +2,7 @@
 #include "compiler/passes/rewrite.h"
 
 #include "compiler/ir/problem.h"
+#include "compiler/partition/partition.h"
 
 /* ---- Rules ---- */
 
@@ -128,7 +129,8 @@ static fid_status apply_rule(fidc_rule rule, fidc_graph *graph, fidc_target targ
 fid_status fidc_rules_apply(const fidc_rules *rules, fidc_graph *graph, fidc_target target) {
     for (fidc_node *node = graph->first; node;) {
         for (uint32_t i = 0; i < node->graph_count; i++) FID_TRY(fidc_rules_apply(rules, node->graphs[i], target));
-        fidc_rule rule = fidc_rules_find(rules, graph->program, node->op);
+        bool kept = graph->program->backend && !node->graph_count && fidc_results_fit(node) && graph->program->backend->takes(node);
+        fidc_rule rule = kept ? NULL : fidc_rules_find(rules, graph->program, node->op);
         if (node->graph_count) node = node->next;
         else FID_TRY(apply_rule(rule, graph, target, &node));
     }
