@@ -7,6 +7,7 @@
 #define DEPTH_BLOCK 320     /* of k: two panels take 40 KiB */
 #define BLOCK_FLOATS 98304  /* of a: 384 KiB */
 #define ROW_PAD 16          /* floats after a gathered row: rows then fall into different cache sets */
+#define LOAD_ROWS 4.0       /* rows that could be multiplied in the time that reading b takes */
 #define SMALL_WORK 300000.0 /* operations below which a second thread costs more than it brings */
 
 void fidk_parallel(const fid_threads *threads, void (*task)(void *context, size_t index), void *context, size_t count) {
@@ -42,7 +43,8 @@ static bool rows_collide(const fidk_gemm *g) {
 /* Splitting rows reads b once a task, splitting columns a, and gathers it once a task if it is gathered: split what costs less. */
 static void plan_tasks(gemm_plan *plan) {
     const fidk_gemm *g = plan->gemm;
-    size_t tasks = fidk_worthwhile_threads(g->threads, (double)g->m * (double)g->n * (double)g->k);
+    /* Few rows take as long as some more: b must come from its cache either way. */
+    size_t tasks = fidk_worthwhile_threads(g->threads, ((double)g->m + LOAD_ROWS) * (double)g->n * (double)g->k);
     size_t row_tiles = (g->m + g->tiles->product_rows - 1) / g->tiles->product_rows;
     size_t column_tiles = (g->n + g->tiles->product_columns - 1) / g->tiles->product_columns;
     if ((g->gather ? 3 * g->m : g->m) >= g->n && row_tiles >= smaller(tasks, column_tiles)) plan->row_tasks = smaller(tasks, row_tiles);
