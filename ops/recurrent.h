@@ -9,7 +9,8 @@ typedef enum fid_recurrent_kind { FID_RNN_TANH, FID_RNN_RELU, FID_GRU, FID_LSTM 
 
 static inline int64_t fid_recurrent_gates(fid_recurrent_kind kind) { return kind == FID_LSTM ? 4 : kind == FID_GRU ? 3 : 1; }
 
-/* A cell's weights: (gates * hidden, in), (gates * hidden, out), (gates * hidden) twice, (out, hidden). Absent: NULL. */
+/* A cell's weights: (gates * hidden, in), (gates * hidden, out), (gates * hidden) twice, (out, hidden). Absent: NULL. In fid:: rows the
+ * first two of all cells are in panels (kernels/cpu/README.md): (panels, in, 16), (panels, out, 16). */
 typedef struct fid_cell_weights {
     const fid_tensor *input, *hidden, *input_bias, *hidden_bias, *projection;
 } fid_cell_weights;

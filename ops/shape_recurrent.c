@@ -1,4 +1,5 @@
 /* Recurrent layers and cells: reading and checking their arguments (recurrent.h), and the shapes of their results. */
+#include "ops/fused.h"
 #include "ops/recurrent.h"
 #include "ops/shape.h"
 
@@ -13,12 +14,23 @@ static fid_status expect_shape(const fid_call *call, const char *name, const fid
                     fid_shape_text(sizes, rank, want, sizeof want));
 }
 
+static fid_status mixed_weights(const fid_call *call) {
+    return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: some weights are packed and others are not", call->name);
+}
+
+/* A weight of `rows` rows, as it is or in panels. */
+static fid_status expect_weight(const fid_call *call, const char *name, const fid_tensor *t, int64_t rows, int64_t columns) {
+    if (t && t->rank == 3) return expect_shape(call, name, t, 3, (int64_t[]){fid_panels(rows), columns, FID_PANEL});
+    return expect_shape(call, name, t, 2, (int64_t[]){rows, columns});
+}
+
 static fid_status check_weights(const fid_call *call, const fid_recurrent *r, const fid_cell_weights *w, int64_t in) {
     int64_t rows;
     if (__builtin_mul_overflow(r->hidden_width, fid_recurrent_gates(r->kind), &rows))
         return fid_fail(call->sink, FID_INVALID_ARGUMENT, "%s: the hidden state is too wide", call->name);
-    FID_TRY(expect_shape(call, "the input weight", w->input, 2, (int64_t[]){rows, in}));
-    FID_TRY(expect_shape(call, "the hidden weight", w->hidden, 2, (int64_t[]){rows, r->out}));
+    FID_TRY(expect_weight(call, "the input weight", w->input, rows, in));
+    FID_TRY(expect_weight(call, "the hidden weight", w->hidden, rows, r->out));
+    if (w->input->rank != w->hidden->rank) return mixed_weights(call);
     if (w->input_bias) FID_TRY(expect_shape(call, "the input bias", w->input_bias, 1, &rows));
     if (w->hidden_bias) FID_TRY(expect_shape(call, "the hidden bias", w->hidden_bias, 1, &rows));
     if (r->out == r->hidden_width) return FID_OK;
@@ -64,6 +76,7 @@ static fid_status check_layers(const fid_call *call, const fid_recurrent *r) {
     for (int64_t i = 0; i < cells; i++) {
         fid_cell_weights w = fid_recurrent_weights(call, r, i / r->directions, i % r->directions);
         FID_TRY(check_weights(call, r, &w, i < r->directions ? r->in : r->out * r->directions));
+        if (w.input->rank != call->args[2]->as.tensors.items[0]->rank) return mixed_weights(call);
     }
     return FID_OK;
 }

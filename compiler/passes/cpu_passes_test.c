@@ -267,6 +267,15 @@ static void layers_that_share_a_weight_take_one_form_of_it(void **state) {
     assert_int_equal(fidc_value_of(&program->methods[0]->first->args[1])->rank, 4);
 }
 
+static void recurrent_layers_get_packed_weights(void **state) {
+    (void)state;
+    const char *text = AFTER("method forward(%x: f32[5, 1, 3], %h: f32[1, 1, 4]) {\n"
+                             "  const %w: f32[12, 3] = \"w\"\n  const %u: f32[12, 4] = \"u\"\n"
+                             "  %y: f32[5, 1, 4], %n: f32[1, 1, 4] = aten.gru.input(%x, %h, [%w, %u], False, 1, 0.0, False, False, False)\n"
+                             "  return %y, %n\n}\n", fidc_pack);
+    holds(text, "= fid.gru(%x, %h, [%w.packed0, %u.packed1], False, 1,");
+}
+
 static void chains_of_convolutions_stay_channels_last(void **state) {
     (void)state;
     const char *text = AFTER("method forward(%x: f32[1, 3, 4, 4]) {\n"
@@ -376,6 +385,7 @@ int main(void) {
         TEST(a_kernel_wider_than_its_image_keeps_its_middle),
         TEST(layers_that_gain_by_it_take_winograd),
         TEST(layers_that_share_a_weight_take_one_form_of_it),
+        TEST(recurrent_layers_get_packed_weights),
         TEST(chains_of_convolutions_stay_channels_last),
         TEST(images_that_are_enlarged_last_leave_without_a_conversion),
         TEST(heads_of_attention_are_not_moved),

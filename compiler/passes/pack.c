@@ -1,6 +1,6 @@
 /* Weights as kernels read them: a plain constant becomes a packed one, and a plain product with it becomes fid::linear.
  *
- * Fusion already packs the weights of what it fuses; this pass takes the products that are left. */
+ * Fusion already packs the weights of what it fuses; this pass takes the products and recurrent layers that are left. */
 #include "compiler/passes/pack.h"
 
 #include "base/half.h"
@@ -230,6 +230,50 @@ fidc_node *fidc_linear_create(fidc_packer *packer, fidc_node *before, fidc_node 
     return fidc_node_create(before->graph, before, like, FID_OPID_fused_linear, args, 8, 0);
 }
 
+/* ---- Recurrent layers ---- */
+
+static const struct {
+    fid_op_id plain, packed;
+} recurrent_layers[] = {
+    {FID_OPID_lstm_input, FID_OPID_fused_lstm}, {FID_OPID_gru_input, FID_OPID_fused_gru},
+    {FID_OPID_rnn_tanh_input, FID_OPID_fused_rnn_tanh}, {FID_OPID_rnn_relu_input, FID_OPID_fused_rnn_relu},
+};
+
+/* Weights are the matrices of float32 among the parameters; a projection, which no fast kernel takes, shows as a third one. */
+static bool packs_layers(const fidc_node *node) {
+    const fidc_arg *params = &node->args[2], *biases = &node->args[3];
+    if (params->kind != FIDC_ARG_LIST || biases->kind != FIDC_ARG_BOOL) return false;
+    uint32_t each = biases->as.integer ? 4 : 2;
+    if (params->as.list.count % each) return false;
+    for (uint32_t i = 0; i < params->as.list.count; i++) {
+        const fidc_value *value = fidc_value_of(&params->as.list.items[i]);
+        if (!value || !has_data(value) || value->dtype != FID_FLOAT32 || value->rank != (i % each < 2 ? 2 : 1)) return false;
+    }
+    return true;
+}
+
+static fid_status pack_layers(fidc_packer *packer, fidc_node *node) {
+    enum { COUNT = sizeof recurrent_layers / sizeof *recurrent_layers, PARAMS = 2 };
+    size_t row = 0;
+    while (row < COUNT && !fidc_is(node, recurrent_layers[row].plain)) row++;
+    if (row == COUNT || packer->program->bf16_products || !packs_layers(node)) return FID_OK;
+    uint32_t count = node->args[PARAMS].as.list.count;
+    fidc_arg args[9], *params = fidc_allocate(packer->program, count * sizeof *params);
+    fidc_node *packed = NULL;
+    for (uint32_t i = 0; params && i < count; i++) {
+        fidc_value *value = fidc_value_of(&node->args[PARAMS].as.list.items[i]);
+        if (value->rank == 2) value = fidc_packer_get(packer, node->graph, value, FIDC_PACK_ROWS, 1);
+        if (!value) params = NULL;
+        else params[i] = fidc_v(value);
+    }
+    memcpy(args, node->args, sizeof args);
+    args[PARAMS].as.list.items = params;
+    if (params) packed = fidc_node_create(node->graph, node, node, recurrent_layers[row].packed, args, 9, 0);
+    if (!packed) return fid_fail(packer->program->sink, FID_OUT_OF_MEMORY, "cannot pack the weights of %s", fidc_where(node));
+    fidc_node_replace(node, packed);
+    return FID_OK;
+}
+
 /* What is still a cast of a constant becomes a constant: biases, parameters of norms. */
 static fid_status settle_cast(fidc_program *program, fidc_node *node) {
     if (!fidc_is(node, FID_OPID__to_copy)) return FID_OK;
@@ -254,7 +298,10 @@ static fid_status pack_graph(fidc_packer *packer, fidc_graph *graph) {
         fidc_linear_parts parts;
         next = node->next;
         for (uint32_t i = 0; i < node->graph_count; i++) FID_TRY(pack_graph(packer, node->graphs[i]));
-        if (!fidc_linear_parts_of(node, &parts)) continue;
+        if (!fidc_linear_parts_of(node, &parts)) {
+            FID_TRY(pack_layers(packer, node));
+            continue;
+        }
         fidc_node *packed = fidc_linear_create(packer, node, node, &parts, NULL, none);
         if (!packed) return fid_fail(packer->program->sink, FID_OUT_OF_MEMORY, "cannot pack the weight of %s", fidc_where(node));
         fidc_node_replace(node, packed);

@@ -2,18 +2,19 @@
  *
  * For each layer and direction one product takes all time steps through the input weights; then each step adds the product of the
  * state before it with the hidden weights, and a tile turns the gate sums into the new state, which is written where the layer's
- * output wants it and read from there by the next step. Constant weights are packed once in prepare. */
+ * output wants it and read from there by the next step. The weights of fid:: rows are packed by the compiler; constant ones of aten::
+ * rows are packed once in prepare. */
 #include "kernels/cpu/operand.h"
 #include "kernels/cpu/pack_weights.h"
 #include "ops/recurrent.h"
 
 typedef struct packed_cell {
-    float *input, *hidden; /* packed (in, gates), (width, gates) */
-    float *input_bias, *hidden_bias; /* (gates); for all but GRU everything is in input_bias */
+    const float *input, *hidden;           /* packed (in, gates), (width, gates) */
+    const float *input_bias, *hidden_bias; /* (gates), or NULL */
 } packed_cell;
 
 typedef struct recurrent_state {
-    packed_cell *cells; /* (layers * directions); NULL: weights are not constant */
+    packed_cell *cells; /* (layers * directions); NULL: weights are packed already, or not constant */
 } recurrent_state;
 
 typedef struct layer_work {
@@ -29,27 +30,23 @@ static size_t aligned(size_t floats) { return (floats * sizeof(float) + 63) / 64
 
 /* ---- Weights ---- */
 
+static bool is_packed(const fid_cell_weights *w) { return w->input->rank == 3; }
+
 static size_t cell_bytes(const fid_recurrent *r, size_t in) {
     size_t gates = (size_t)(r->hidden_width * fid_recurrent_gates(r->kind));
-    return aligned(fidk_packed_floats(gates, in)) + aligned(fidk_packed_floats(gates, (size_t)r->hidden_width)) + 2 * aligned(gates);
+    return aligned(fidk_packed_floats(gates, in)) + aligned(fidk_packed_floats(gates, (size_t)r->hidden_width));
 }
 
-static void add_bias(const fid_tensor *bias, size_t count, float *inout) {
-    for (size_t i = 0; bias && i < count; i++) inout[i] += ((const float *)bias->data)[i];
-}
-
+/* `memory`: cell_bytes for weights that are not packed, or NULL. */
 static packed_cell pack_cell(const fid_recurrent *r, const fid_cell_weights *w, uint8_t *memory) {
     size_t gates = (size_t)(r->hidden_width * fid_recurrent_gates(r->kind)), in = (size_t)w->input->sizes[1], width = (size_t)r->hidden_width;
-    packed_cell cell = {.input = (float *)memory};
-    cell.hidden = (float *)(memory += aligned(fidk_packed_floats(gates, in)));
-    cell.input_bias = (float *)(memory += aligned(fidk_packed_floats(gates, width)));
-    cell.hidden_bias = (float *)(memory + aligned(gates));
-    fidk_pack_rows(w->input->data, in, gates, in, cell.input);
-    fidk_pack_rows(w->hidden->data, width, gates, width, cell.hidden);
-    memset(cell.input_bias, 0, gates * sizeof(float));
-    memset(cell.hidden_bias, 0, gates * sizeof(float));
-    add_bias(w->input_bias, gates, cell.input_bias);
-    add_bias(w->hidden_bias, gates, r->kind == FID_GRU ? cell.hidden_bias : cell.input_bias);
+    packed_cell cell = {w->input->data, w->hidden->data, fidk_floats(w->input_bias), fidk_floats(w->hidden_bias)};
+    if (!memory) return cell;
+    float *input = (float *)(void *)memory, *hidden = (float *)(void *)(memory + aligned(fidk_packed_floats(gates, in)));
+    fidk_pack_rows(w->input->data, in, gates, in, input);
+    fidk_pack_rows(w->hidden->data, width, gates, width, hidden);
+    cell.input = input;
+    cell.hidden = hidden;
     return cell;
 }
 
@@ -66,15 +63,18 @@ static fid_status prepare_kind(fid_call *call, fid_recurrent_kind kind) {
     if (!takes) return FID_NOT_SUPPORTED;
     size_t count = (size_t)(r.layers * r.directions);
     recurrent_state *state = fid_call_persist(call, sizeof *state);
-    packed_cell *cells = fid_call_persist(call, count * sizeof *cells + 1);
-    if (!state || !cells) return FID_OUT_OF_MEMORY;
-    *state = (recurrent_state){constant ? cells : NULL};
+    if (!state) return FID_OUT_OF_MEMORY;
+    *state = (recurrent_state){NULL};
     call->state = state;
-    for (size_t i = 0; constant && i < count; i++) {
+    fid_cell_weights first = fid_recurrent_weights(call, &r, 0, 0);
+    if (!constant || is_packed(&first)) return FID_OK;
+    state->cells = fid_call_persist(call, count * sizeof *state->cells);
+    if (!state->cells) return FID_OUT_OF_MEMORY;
+    for (size_t i = 0; i < count; i++) {
         fid_cell_weights w = fid_recurrent_weights(call, &r, (int64_t)i / r.directions, (int64_t)i % r.directions);
         uint8_t *memory = fid_call_persist(call, cell_bytes(&r, (size_t)w.input->sizes[1]));
         if (!memory) return FID_OUT_OF_MEMORY;
-        cells[i] = pack_cell(&r, &w, memory);
+        state->cells[i] = pack_cell(&r, &w, memory);
     }
     return FID_OK;
 }
@@ -96,7 +96,7 @@ static void add_hidden(const layer_work *w, const packed_cell *cell, const float
     bool gru = w->r->kind == FID_GRU;
     fidk_gemm gemm = {.tiles = w->tiles, .threads = w->call->threads, .m = (size_t)w->r->batch, .n = w->gates, .k = w->width, .a = before,
                       .a_stride = before_stride, .c = gru ? w->hidden_sums : sums, .c_stride = gru ? w->gates : sums_stride,
-                      .bias = gru ? cell->hidden_bias : NULL, .add = gru ? NULL : sums, .add_stride = sums_stride, .no_copies = true};
+                      .bias = cell->hidden_bias, .add = gru ? NULL : sums, .add_stride = sums_stride, .no_copies = true};
     if (w->r->kind == FID_RNN_TANH) gemm.activation.kind = FID_ACTIVATION_TANH;
     if (w->r->kind == FID_RNN_RELU) gemm.activation.kind = FID_ACTIVATION_RELU;
     fidk_gemm_set_packed(&gemm, cell->hidden);
@@ -154,8 +154,8 @@ static fid_status cell_of(fid_call *call, const fid_recurrent *r, int64_t i, pac
         *out = state->cells[i];
         return FID_OK;
     }
-    uint8_t *memory = fid_call_scratch(call, cell_bytes(r, *out_in));
-    if (!memory) return FID_OUT_OF_MEMORY;
+    uint8_t *memory = is_packed(&weights) ? NULL : fid_call_scratch(call, cell_bytes(r, *out_in));
+    if (!memory && !is_packed(&weights)) return FID_OUT_OF_MEMORY;
     *out = pack_cell(r, &weights, memory);
     return FID_OK;
 }
@@ -199,18 +199,20 @@ static size_t bytes_of(const fid_call *call, fid_recurrent_kind kind) {
     size_t gates = (size_t)(r.hidden_width * fid_recurrent_gates(kind)), rows = (size_t)(r.length * r.batch);
     size_t bytes = fidk_scratch_piece(rows * gates * sizeof(float) + 1) + fidk_scratch_piece((size_t)r.batch * gates * sizeof(float) + 1);
     if (r.layers > 1) bytes += fidk_scratch_piece(rows * (size_t)(r.hidden_width * r.directions) * sizeof(float) + 1);
-    for (int64_t i = 0; !state->cells && i < r.layers * r.directions; i++)
+    fid_cell_weights first = fid_recurrent_weights(call, &r, 0, 0);
+    for (int64_t i = 0; !state->cells && !is_packed(&first) && i < r.layers * r.directions; i++)
         bytes += cell_bytes(&r, (size_t)(i < r.directions ? r.in : r.hidden_width * r.directions));
     return bytes;
 }
 
-#define DEFINE_KERNEL(id, kind)                                                                                        \
-    static fid_status id##_prepare(fid_call *call) { return prepare_kind(call, kind); }                               \
-    static fid_status id##_run(fid_call *call) { return run_kind(call, kind); }                                       \
-    static size_t id##_bytes(const fid_call *call) { return bytes_of(call, kind); }                                    \
-    const fid_kernel fid_cpu_##id = {.prepare = id##_prepare, .run = id##_run, .scratch_bytes = id##_bytes};
+#define DEFINE_KERNELS(name, kind)                                                                                     \
+    static fid_status name##_prepare(fid_call *call) { return prepare_kind(call, kind); }                             \
+    static fid_status name##_run(fid_call *call) { return run_kind(call, kind); }                                     \
+    static size_t name##_bytes(const fid_call *call) { return bytes_of(call, kind); }                                  \
+    const fid_kernel fid_cpu_##name##_input = {.prepare = name##_prepare, .run = name##_run, .scratch_bytes = name##_bytes}; \
+    const fid_kernel fid_cpu_fused_##name = {.prepare = name##_prepare, .run = name##_run, .scratch_bytes = name##_bytes};
 
-DEFINE_KERNEL(lstm_input, FID_LSTM)
-DEFINE_KERNEL(gru_input, FID_GRU)
-DEFINE_KERNEL(rnn_tanh_input, FID_RNN_TANH)
-DEFINE_KERNEL(rnn_relu_input, FID_RNN_RELU)
+DEFINE_KERNELS(lstm, FID_LSTM)
+DEFINE_KERNELS(gru, FID_GRU)
+DEFINE_KERNELS(rnn_tanh, FID_RNN_TANH)
+DEFINE_KERNELS(rnn_relu, FID_RNN_RELU)

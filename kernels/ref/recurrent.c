@@ -1,5 +1,6 @@
 /* Recurrent layers (lstm, gru, rnn_tanh, rnn_relu: layers, both directions, projections) and single cells. */
 #include "kernels/ref/dense.h"
+#include "ops/fused.h"
 #include "ops/recurrent.h"
 
 /* One cell in double. Buffers are sized for the widest layer and refilled for each. */
@@ -15,8 +16,9 @@ static fid_status cell_begin(fid_call *call, cell *c, size_t widest_input) {
     c->hidden = (size_t)c->r.hidden_width, c->out = (size_t)c->r.out;
     c->rows = c->hidden * (size_t)fid_recurrent_gates(c->r.kind);
     c->projected = c->out != c->hidden;
-    FIDK_NEED(c->w_input = fidk_doubles(call, c->rows * widest_input));
-    FIDK_NEED(c->w_hidden = fidk_doubles(call, c->rows * c->out));
+    size_t whole = (size_t)fid_panels((int64_t)c->rows) * FID_PANEL; /* panels are whole */
+    FIDK_NEED(c->w_input = fidk_doubles(call, whole * widest_input));
+    FIDK_NEED(c->w_hidden = fidk_doubles(call, whole * c->out));
     FIDK_NEED(c->b_input = fidk_doubles(call, c->rows));
     FIDK_NEED(c->b_hidden = fidk_doubles(call, c->rows));
     FIDK_NEED(c->w_out = fidk_doubles(call, c->projected ? c->out * c->hidden : 0));
@@ -31,10 +33,16 @@ static void load_or_zero(const fid_tensor *t, size_t count, double *out) {
     for (size_t i = 0; !t && i < count; i++) out[i] = 0;
 }
 
+/* A matrix, as it is or in panels: (panels, columns, 16) read panel by panel, then row by row. */
+static void load_matrix(const fid_tensor *t, double *out) {
+    if (t->rank == 3) fidk_load_view(t, 3, (int64_t[]){t->sizes[0], t->sizes[2], t->sizes[1]}, (int64_t[]){t->strides[0], t->strides[2], t->strides[1]}, out);
+    else fidk_load_view(t, t->rank, t->sizes, t->strides, out);
+}
+
 static void load_weights(cell *c, const fid_cell_weights *w) {
     c->in = (size_t)w->input->sizes[1];
-    load_or_zero(w->input, 0, c->w_input);
-    load_or_zero(w->hidden, 0, c->w_hidden);
+    load_matrix(w->input, c->w_input);
+    load_matrix(w->hidden, c->w_hidden);
     load_or_zero(w->input_bias, c->rows, c->b_input);
     load_or_zero(w->hidden_bias, c->rows, c->b_hidden);
     if (c->projected) load_or_zero(w->projection, 0, c->w_out);
@@ -148,9 +156,13 @@ static fid_status rnn_tanh_cell(fid_call *call) { return run_cell(call, FID_RNN_
 static fid_status rnn_relu_cell(fid_call *call) { return run_cell(call, FID_RNN_RELU); }
 
 const fid_kernel fid_ref_lstm_input = {.run = lstm};
+const fid_kernel fid_ref_fused_lstm = {.run = lstm};
 const fid_kernel fid_ref_gru_input = {.run = gru};
+const fid_kernel fid_ref_fused_gru = {.run = gru};
 const fid_kernel fid_ref_rnn_tanh_input = {.run = rnn_tanh};
+const fid_kernel fid_ref_fused_rnn_tanh = {.run = rnn_tanh};
 const fid_kernel fid_ref_rnn_relu_input = {.run = rnn_relu};
+const fid_kernel fid_ref_fused_rnn_relu = {.run = rnn_relu};
 const fid_kernel fid_ref_lstm_cell = {.run = lstm_cell};
 const fid_kernel fid_ref_gru_cell = {.run = gru_cell};
 const fid_kernel fid_ref_rnn_tanh_cell = {.run = rnn_tanh_cell};
