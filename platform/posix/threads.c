@@ -1,8 +1,8 @@
 /* A small thread pool.
  *
- * One job at a time: the caller publishes it, all threads (the caller too) take indices from an atomic counter until none is
- * left, and the caller waits until every thread has let go of the job. Workers spin shortly for the next job, since kernels come
- * close together, and then sleep. */
+ * One job at a time: the caller opens it, threads (the caller too) take indices from an atomic counter until none is left, and the
+ * caller closes it and waits for those workers that are in it. A worker that wakes late finds it closed, so nobody waits for a thread
+ * that the system does not run. Workers spin shortly for the next job, since kernels come close together, and then sleep. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* sched_getaffinity */
 #endif
@@ -15,17 +15,22 @@
 /* About 20 to 50 microseconds: longer than the gap between two kernels, far shorter than a run. */
 #define SPINS 4000
 
+/* The job's state in one word: workers in it, whether it may be entered, and a number that changes from job to job. */
+#define WORKERS 0x7fffu
+#define OPEN 0x8000u
+#define ONE_JOB 0x10000u
+
 typedef struct pool {
     fid_threads threads; /* first: callers hold this */
     fid_allocator allocator;
     void (*task)(void *context, size_t index);
     void *context;
     size_t count;
-    size_t next;         /* atomic: next index to take */
-    uint32_t generation; /* atomic: grows with each job */
-    uint32_t working;    /* atomic: workers that have not finished the present job */
-    uint32_t taken;      /* atomic: a caller has the pool */
-    bool stop;
+    size_t next;       /* atomic: next index to take */
+    uint32_t state;    /* atomic */
+    uint32_t sleeping; /* atomic: workers that must be woken for a job */
+    uint32_t taken;    /* atomic: a caller has the pool */
+    bool stop;         /* written before a job is opened */
     uint32_t worker_count;
     pthread_mutex_t mutex; /* for sleeping only */
     pthread_cond_t wake, done;
@@ -48,18 +53,36 @@ static void take_tasks(pool *p) {
     }
 }
 
-/* Returns the new generation. */
+static uint32_t job_of(const pool *p) { return __atomic_load_n(&p->state, __ATOMIC_SEQ_CST) / ONE_JOB; }
+
+/* Returns the number of the job after `seen`, or of a later one. */
 static uint32_t await_job(pool *p, uint32_t seen) {
-    uint32_t now;
     for (int i = 0; i < SPINS; i++) {
-        now = __atomic_load_n(&p->generation, __ATOMIC_ACQUIRE);
-        if (now != seen) return now;
+        if (job_of(p) != seen) return job_of(p);
         relax();
     }
     pthread_mutex_lock(&p->mutex);
-    while ((now = __atomic_load_n(&p->generation, __ATOMIC_ACQUIRE)) == seen) pthread_cond_wait(&p->wake, &p->mutex);
+    __atomic_add_fetch(&p->sleeping, 1, __ATOMIC_SEQ_CST);
+    while (job_of(p) == seen) pthread_cond_wait(&p->wake, &p->mutex);
+    __atomic_sub_fetch(&p->sleeping, 1, __ATOMIC_SEQ_CST);
     pthread_mutex_unlock(&p->mutex);
-    return now;
+    return job_of(p);
+}
+
+/* False if the job is over. */
+static bool enter_job(pool *p) {
+    uint32_t state = __atomic_load_n(&p->state, __ATOMIC_RELAXED);
+    do
+        if (!(state & OPEN)) return false;
+    while (!__atomic_compare_exchange_n(&p->state, &state, state + 1, true, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
+    return true;
+}
+
+static void leave_job(pool *p) {
+    if (__atomic_sub_fetch(&p->state, 1, __ATOMIC_ACQ_REL) & (OPEN | WORKERS)) return;
+    pthread_mutex_lock(&p->mutex);
+    pthread_cond_signal(&p->done);
+    pthread_mutex_unlock(&p->mutex);
 }
 
 static void *work(void *argument) {
@@ -67,30 +90,32 @@ static void *work(void *argument) {
     uint32_t seen = 0;
     for (;;) {
         seen = await_job(p, seen);
+        if (!enter_job(p)) continue;
         if (p->stop) return NULL;
         take_tasks(p);
-        if (__atomic_sub_fetch(&p->working, 1, __ATOMIC_ACQ_REL) == 0) {
-            pthread_mutex_lock(&p->mutex);
-            pthread_cond_signal(&p->done);
-            pthread_mutex_unlock(&p->mutex);
-        }
+        leave_job(p);
     }
 }
 
-static void publish(pool *p) {
+/* What the job consists of is written before. Whoever goes to sleep counts itself first and looks at the state then; here it is the
+ * other way round, so that one of the two sees the other. */
+static void open_job(pool *p) {
+    uint32_t state = __atomic_load_n(&p->state, __ATOMIC_RELAXED);
+    __atomic_store_n(&p->state, (state & ~WORKERS) + ONE_JOB + OPEN, __ATOMIC_SEQ_CST);
+    if (!__atomic_load_n(&p->sleeping, __ATOMIC_SEQ_CST)) return;
     pthread_mutex_lock(&p->mutex);
-    __atomic_add_fetch(&p->generation, 1, __ATOMIC_RELEASE);
     pthread_cond_broadcast(&p->wake);
     pthread_mutex_unlock(&p->mutex);
 }
 
-static void await_workers(pool *p) {
+static void close_job(pool *p) {
+    if (!(__atomic_and_fetch(&p->state, ~OPEN, __ATOMIC_ACQ_REL) & WORKERS)) return;
     for (int i = 0; i < SPINS; i++) {
-        if (__atomic_load_n(&p->working, __ATOMIC_ACQUIRE) == 0) return;
+        if (!(__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) & WORKERS)) return;
         relax();
     }
     pthread_mutex_lock(&p->mutex);
-    while (__atomic_load_n(&p->working, __ATOMIC_ACQUIRE) != 0) pthread_cond_wait(&p->done, &p->mutex);
+    while (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) & WORKERS) pthread_cond_wait(&p->done, &p->mutex);
     pthread_mutex_unlock(&p->mutex);
 }
 
@@ -105,10 +130,9 @@ static void run(void *self, void (*task)(void *context, size_t index), void *con
     p->context = context;
     p->count = count;
     __atomic_store_n(&p->next, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&p->working, p->worker_count, __ATOMIC_RELAXED);
-    publish(p);
+    open_job(p);
     take_tasks(p);
-    await_workers(p);
+    close_job(p);
     __atomic_store_n(&p->taken, 0, __ATOMIC_RELEASE);
 }
 
@@ -153,7 +177,7 @@ void fid_threads_destroy(fid_threads *threads) {
     if (!threads) return;
     pool *p = threads->self;
     p->stop = true;
-    publish(p);
+    open_job(p);
     for (uint32_t i = 0; i < p->worker_count; i++) pthread_join(p->workers[i], NULL);
     pthread_cond_destroy(&p->done);
     pthread_cond_destroy(&p->wake);
