@@ -16,10 +16,11 @@
 #define WEIGHTS 14.0            /* bytes from memory */
 #define MOVES 6.0               /* floats into a patch, or into or out of a transform */
 #define GROWTH 10.0             /* bytes of larger weights */
-#define LEAST_CHANNELS 16
+#define LEAST_CHANNELS 8        /* transforms of fewer would be all the time */
 
 typedef struct layer {
-    int64_t in, out, pixels, tiles[2]; /* of 2x2 and 4x4; of all readers of the weight */
+    int64_t in, out; /* channels; what panels fill up is multiplied as well */
+    int64_t pixels, tiles[2]; /* of 2x2 and 4x4; of all readers of the weight */
 } layer;
 
 static double nanoseconds_direct(const layer *l) {
@@ -46,8 +47,8 @@ static bool add_reader(layer *l, const fidc_node *node) {
 fidc_packing fidc_choose_convolution(const fidc_packer *packer, const fidc_node *node) {
     static const fidc_packing all[] = {FIDC_PACK_CONVOLUTION, FIDC_PACK_WINOGRAD2, FIDC_PACK_WINOGRAD4};
     const fidc_value *weight = fidc_value_of(&node->args[1]);
-    layer l = {.out = fidc_size(weight, 0), .in = fidc_size(weight, 1)};
-    if (packer->program->no_winograd || packer->program->bf16_products || l.in < LEAST_CHANNELS || l.out < LEAST_CHANNELS) return FIDC_PACK_CONVOLUTION;
+    layer l = {.out = fid_panels(fidc_size(weight, 0)) * FID_PANEL, .in = fidc_size(weight, 1)};
+    if (packer->program->no_winograd || packer->program->bf16_products || l.in < LEAST_CHANNELS || fidc_size(weight, 0) < LEAST_CHANNELS) return FIDC_PACK_CONVOLUTION;
     for (size_t i = 0; i < 3; i++)
         if (fidc_packer_has(packer, weight, all[i])) return all[i]; /* another layer of these weights has chosen */
     for (const fidc_node *n = node->graph->first; n; n = n->next)
