@@ -119,6 +119,7 @@ typedef struct gatherer {
 static void gather_input(cutter *c, fidc_value *value) {
     gatherer *g = (gatherer *)(void *)c;
     const mark *made = maker_of(c, value);
+    if (value->type != FIDC_TENSOR) return; /* numbers that a shape is made of: the shape itself is known to the backend */
     if (fidc_is_constant(value) || (made && made->taken && root_of(c, (uint32_t)(made - c->marks)) == g->root)) return;
     for (uint32_t i = 0; i < g->part->input_count; i++)
         if (g->part->inputs[i] == value) return;

@@ -67,7 +67,7 @@ static bool same_outputs(const fidc_node *a, const fidc_node *b) {
 }
 
 static bool same_call(const fidc_node *a, const fidc_node *b) {
-    return a->op == b->op && a->arg_count == b->arg_count && same_args(a->args, b->args, a->arg_count) && same_outputs(a, b);
+    return a->op == b->op && a->delegate == b->delegate && a->arg_count == b->arg_count && same_args(a->args, b->args, a->arg_count) && same_outputs(a, b);
 }
 
 /* Each draw of a random operator is its own; effects happen as often as they are written; control flow is not compared. */

@@ -198,6 +198,21 @@ static void norms_go_into_convolutions(void **state) {
                 "  return %n\n}\n");
 }
 
+/* Norms that stand alone, of images and of others. */
+static void norms(void **state) {
+    static const char *const shapes[] = {"f32[2, 4]", "f32[2, 4, 5]", "f32[2, 4, 3, 5]", "f32[1, 4, 2, 3, 2]"};
+    (void)state;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        for (int affine = 0; affine < 2; affine++) {
+            char text[700];
+            snprintf(text, sizeof text, "method forward(%%x: %s) {\n  const %%g: f32[4] = \"gamma\"\n  const %%h: f32[4] = \"beta\"\n  const %%mean: f32[4] = \"mean\"\n"
+                     "  const %%var: f32[4] = \"var\"\n  %%n: %s, %%a: f32[0], %%b: f32[0] = aten._native_batch_norm_legit_no_training(%%x, %s, %%mean, %%var, 0.1, 0.001)\n"
+                     "  %%r: %s = aten.relu(%%n)\n  return %%r\n}\n", shapes[i], shapes[i], affine ? "%g, %h" : "None, None", shapes[i]);
+            check_whole(text);
+        }
+    }
+}
+
 /* Images stay images between convolutions; what wants the plain order gets it. */
 static void images(void **state) {
     (void)state;
@@ -227,7 +242,22 @@ static void many_are_joined(void **state) {
                 "  %z: f32[2, 16] = aten.cat([%a, %y, %w, %x, %a, %y, %x], 1)\n  return %z\n}\n");
 }
 
+static void pieces_are_taken(void **state) {
+    (void)state;
+    check_whole("method forward(%x: f32[2, 6, 4, 3]) {\n  %a: f32[2, 6, 4, 3] = aten.abs(%x)\n  %s: f32[2, 4, 3] = aten.select_copy.int(%a, 1, -2)\n"
+                "  %p: f32[2, 2, 4, 3], %q: f32[2, 2, 4, 3], %r: f32[2, 2, 4, 3] = aten.split_copy.Tensor(%a, 2, 1)\n"
+                "  %t: f32[2, 1, 4, 3], %u: f32[2, 5, 4, 3] = aten.split_with_sizes_copy(%a, [1, 5], 1)\n"
+                "  %v: f32[2, 6, 4], %w: f32[2, 6, 4], %y: f32[2, 6, 4] = aten.unbind_copy.int(%a, 3)\n"
+                "  return %s, %p, %r, %u, %v, %y\n}\n");
+}
+
 /* ---- Cuts ---- */
+
+/* They read the same but are not the same. */
+static void parts_side_by_side_stay_apart(void **state) {
+    (void)state;
+    check("method forward(%x: f32[4, 6]) {\n  %a: f32[4, 6] = aten.exp(%x)\n  %b: f32[4, 6] = aten.tanh(%x)\n  return %a, %b\n}\n", 2, "[]");
+}
 
 /* The outside lies between two parts; what both sides of it read and make crosses the border once. */
 static void operators_between_make_two_parts(void **state) {
@@ -299,7 +329,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pointwise), cmocka_unit_test(roots_and_logarithms), cmocka_unit_test(operands_broadcast), cmocka_unit_test(linear_layers_and_products),
         cmocka_unit_test(convolutions), cmocka_unit_test(convolutions_over_one_dimension), cmocka_unit_test(norms_go_into_convolutions),
-        cmocka_unit_test(images), cmocka_unit_test(pools_that_round_up), cmocka_unit_test(many_are_joined), cmocka_unit_test(operators_between_make_two_parts),
+        cmocka_unit_test(norms), cmocka_unit_test(images), cmocka_unit_test(pieces_are_taken), cmocka_unit_test(parts_side_by_side_stay_apart), cmocka_unit_test(pools_that_round_up), cmocka_unit_test(many_are_joined), cmocka_unit_test(operators_between_make_two_parts),
         cmocka_unit_test(a_part_may_be_needed_before_its_last_node), cmocka_unit_test(what_only_moves_stays_outside),
         cmocka_unit_test(what_xnnpack_cannot_have_stays_outside), cmocka_unit_test(each_operator_can_be_a_delegate), cmocka_unit_test(weights_are_shared),
         cmocka_unit_test(sizes_may_change),

@@ -59,6 +59,8 @@ uint32_t fidc_xnn_number(fidc_xnn_lowering *l, float number);
 /* A weight seen as `sizes`, its dims in the order `perm`; `how` tells in its key what was done. */
 uint32_t fidc_xnn_weight(fidc_xnn_lowering *l, const fidc_value *value, const int64_t *sizes, const uint8_t *perm, size_t rank, const int64_t *final_sizes,
                          size_t final_rank, const char *how);
+/* A row of numbers made of `from`: as dims 1 by `rank` but for `axis`. */
+uint32_t fidc_xnn_vector(fidc_xnn_lowering *l, const fidc_value *from, const char *how, const float *data, uint32_t count, size_t rank, size_t axis);
 /* True if both layouts have their elements in the same order. */
 bool fidc_xnn_same_order(const fidc_value *value);
 /* Sizes at their upper bounds, in a layout. */
@@ -81,7 +83,7 @@ void fidc_xnn_reshape(fidc_xnn_lowering *l, uint32_t input, uint32_t output, con
 typedef struct fidc_xnn_rows { const fidc_xnn_row *rows; size_t count; } fidc_xnn_rows;
 extern const fidc_xnn_rows fidc_xnn_pointwise, fidc_xnn_weights, fidc_xnn_images, fidc_xnn_moves; /* xnn_lower_*.c */
 
-/* A float32 tensor that XNNPACK can hold: of rank 1 to 6, constants of rank 0 as well, no size 0, none that only running tells. */
+/* A float32 tensor that XNNPACK can hold: of rank 1 to 6, constants of rank 0 as well, no size 0. */
 bool fidc_xnn_fits(const fidc_value *value);
 /* A constant float32 tensor. */
 bool fidc_xnn_is_weight(const fidc_value *value);

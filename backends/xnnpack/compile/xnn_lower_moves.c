@@ -118,22 +118,86 @@ static bool takes_slice(const fidc_rewriter *rw) {
     return is_running(x) && known && fidc_rw_int(rw, 4, 1) == 1 && fidc_sizes_static(x) && fidc_sizes_static(out);
 }
 
-static void lower_slice(fidc_xnn_lowering *l, const fidc_rewriter *rw, const fidc_xnn_row *row) {
-    fidc_value *x = fidc_rw_value(rw, 0), *out = rw->node->outputs[0];
-    fidc_xnn_layout layout = fidc_xnn_choose(&x, 1, out);
-    uint32_t dim = (uint32_t)fidc_rw_dim(rw, 1, 0, x->rank), offsets[FID_XNN_MAX_RANK] = {0}, sizes[FID_XNN_MAX_RANK];
-    int64_t start = fidc_rw_int(rw, 2, 0), last = fidc_size(x, dim) - fidc_size(out, dim);
-    if (start < 0) start += fidc_size(x, dim);
-    start = start < 0 ? 0 : start > last ? last : start;
+/* `count` elements of a plain dimension from `start` on. */
+static void add_slice(fidc_xnn_lowering *l, const fidc_value *x, fidc_xnn_layout layout, uint32_t input, uint32_t dim, int64_t start, int64_t count, uint32_t output) {
+    uint32_t offsets[FID_XNN_MAX_RANK] = {0}, sizes[FID_XNN_MAX_RANK];
+    fidc_xnn_dims(x, layout, sizes);
     offsets[fidc_xnn_dim(dim, layout)] = (uint32_t)start;
-    fidc_xnn_dims(out, layout, sizes);
-    uint32_t input = fidc_xnn_read(l, x, layout), output = fidc_xnn_write(l, out, layout);
-    fidc_xnn_node *node = fidc_xnn_begin(l, rw, row->type);
+    sizes[fidc_xnn_dim(dim, layout)] = (uint32_t)count;
+    fidc_xnn_node *node = fidc_xnn_blob_node(&l->blob, FID_XNN_StaticSlice);
     fidc_xnn_set(node, FID_XNN_Slice_num_dims, x->rank);
     fidc_xnn_set_vector(&l->blob, node, FID_XNN_Slice_offsets, offsets, x->rank);
     fidc_xnn_set_vector(&l->blob, node, FID_XNN_Slice_sizes, sizes, x->rank);
     fidc_xnn_set(node, FID_XNN_Slice_input_id, input);
     fidc_xnn_set(node, FID_XNN_Slice_output_id, output);
+}
+
+static void lower_slice(fidc_xnn_lowering *l, const fidc_rewriter *rw, const fidc_xnn_row *row) {
+    fidc_value *x = fidc_rw_value(rw, 0), *out = rw->node->outputs[0];
+    (void)row;
+    fidc_xnn_layout layout = fidc_xnn_choose(&x, 1, out);
+    uint32_t dim = (uint32_t)fidc_rw_dim(rw, 1, 0, x->rank), input = fidc_xnn_read(l, x, layout), output = fidc_xnn_write(l, out, layout);
+    int64_t start = fidc_rw_int(rw, 2, 0), last = fidc_size(x, dim) - fidc_size(out, dim);
+    if (start < 0) start += fidc_size(x, dim);
+    add_slice(l, x, layout, input, dim, start < 0 ? 0 : start > last ? last : start, fidc_size(out, dim), output);
+}
+
+/* One of a dimension, which goes: a slice and a reshape. */
+static void add_select(fidc_xnn_lowering *l, fidc_value *x, uint32_t dim, int64_t index, fidc_value *out) {
+    uint32_t dims[FID_XNN_MAX_RANK], input = fidc_xnn_read(l, x, FIDC_XNN_PLAIN);
+    fidc_xnn_dims(x, FIDC_XNN_PLAIN, dims);
+    dims[dim] = 1;
+    uint32_t one = fidc_xnn_temporary(l, dims, x->rank);
+    add_slice(l, x, FIDC_XNN_PLAIN, input, dim, index, 1, one);
+    fidc_xnn_reshape(l, one, fidc_xnn_write(l, out, FIDC_XNN_PLAIN), out->sizes, out->rank);
+}
+
+/* select_copy(self, dim, index) */
+static bool takes_select(const fidc_rewriter *rw) {
+    const fidc_value *x = fidc_rw_value(rw, 0);
+    return is_running(x) && x->rank > 1 && fidc_sizes_static(x) && fidc_rw_arg(rw, 2).kind == FIDC_ARG_INT;
+}
+
+static void lower_select(fidc_xnn_lowering *l, const fidc_rewriter *rw, const fidc_xnn_row *row) {
+    fidc_value *x = fidc_rw_value(rw, 0);
+    uint32_t dim = (uint32_t)fidc_rw_dim(rw, 1, 0, x->rank);
+    (void)row;
+    add_select(l, x, dim, fidc_wrap(fidc_rw_int(rw, 2, 0), (size_t)fidc_size(x, dim)), rw->node->outputs[0]);
+}
+
+/* ---- Splits: a slice for each result that somebody reads ---- */
+
+static bool takes_split(const fidc_rewriter *rw) {
+    const fidc_value *x = fidc_rw_value(rw, 0);
+    for (uint32_t i = 0; i < rw->node->output_count; i++)
+        if (!fidc_xnn_fits(rw->node->outputs[i]) || !fidc_sizes_static(rw->node->outputs[i])) return false;
+    return is_running(x) && fidc_sizes_static(x);
+}
+
+/* unbind_copy(self, dim): each loses the dimension. */
+static void lower_unbind(fidc_xnn_lowering *l, const fidc_rewriter *rw, const fidc_xnn_row *row) {
+    fidc_value *x = fidc_rw_value(rw, 0);
+    (void)row;
+    for (uint32_t i = 0; i < rw->node->output_count; i++)
+        if (rw->node->outputs[i]->uses) add_select(l, x, (uint32_t)fidc_rw_dim(rw, 1, 0, x->rank), i, rw->node->outputs[i]);
+}
+
+/* split_copy(self, size, dim), split_with_sizes_copy(self, sizes, dim) */
+static void lower_split(fidc_xnn_lowering *l, const fidc_rewriter *rw, const fidc_xnn_row *row) {
+    fidc_value *x = fidc_rw_value(rw, 0);
+    uint32_t dim = (uint32_t)fidc_rw_dim(rw, 2, 0, x->rank);
+    int64_t start = 0;
+    (void)row;
+    for (uint32_t i = 0; i < rw->node->output_count; i++) {
+        fidc_value *out = rw->node->outputs[i];
+        int64_t count = fidc_size(out, dim);
+        if (out->uses) {
+            fidc_xnn_layout layout = fidc_xnn_choose(&x, 1, out);
+            uint32_t input = fidc_xnn_read(l, x, layout);
+            add_slice(l, x, layout, input, dim, start, count, fidc_xnn_write(l, out, layout));
+        }
+        start += count;
+    }
 }
 
 /* ---- Padding: constant_pad_nd(self, pad, value): pairs of before and after, the last dim first ---- */
@@ -176,6 +240,10 @@ static const fidc_xnn_row rows[] = {
     {FID_OPID_squeeze_copy_dims, FID_XNN_StaticReshape, FIDC_XNN_MOVE, takes_reshape, lower_reshape},
     {FID_OPID_cat, FID_XNN_Concatenate2, FIDC_XNN_MOVE, takes_cat, lower_cat},
     {FID_OPID_slice_copy_Tensor, FID_XNN_StaticSlice, FIDC_XNN_MOVE, takes_slice, lower_slice},
+    {FID_OPID_select_copy_int, FID_XNN_StaticSlice, FIDC_XNN_MOVE, takes_select, lower_select},
+    {FID_OPID_unbind_copy_int, FID_XNN_StaticSlice, FIDC_XNN_MOVE, takes_split, lower_unbind},
+    {FID_OPID_split_copy_Tensor, FID_XNN_StaticSlice, FIDC_XNN_MOVE, takes_split, lower_split},
+    {FID_OPID_split_with_sizes_copy, FID_XNN_StaticSlice, FIDC_XNN_MOVE, takes_split, lower_split},
     {FID_OPID_constant_pad_nd, FID_XNN_StaticConstantPad, FIDC_XNN_MOVE, takes_padding, lower_padding},
 };
 const fidc_xnn_rows fidc_xnn_moves = {rows, sizeof rows / sizeof *rows};

@@ -1,4 +1,6 @@
-/* Operators with weights: linear layers, products, convolutions. */
+/* Operators with weights: linear layers, products, convolutions, batch norms. */
+#include <math.h>
+
 #include "backends/xnnpack/compile/xnn_lower.h"
 
 /* ---- Linear layers and products ---- */
@@ -108,8 +110,9 @@ static bool takes_convolution(const fidc_rewriter *rw) {
     const fidc_value *x = fidc_rw_value(rw, 0), *weight = fidc_rw_value(rw, 1);
     convolution c;
     if (!is_running(x) || !fidc_xnn_is_weight(weight) || x->rank != weight->rank || x->rank < 3 || x->rank > 4 || !read_convolution(rw, &c)) return false;
-    bool sized = !c.flat || (fidc_sizes_static(x) && fidc_sizes_static(rw->node->outputs[0]));
-    return sized && takes_bias(rw, 2, c.out * c.groups);
+    size_t dynamic = 0; /* a reshape can work out one */
+    for (size_t i = 0; c.flat && i < x->rank; i++) dynamic += !fidc_expr_is_const(x->sizes[i]);
+    return dynamic < 2 && takes_bias(rw, 2, c.out * c.groups);
 }
 
 /* Filters are (out, height, width, in of a group), of depthwise convolutions (1, height, width, out). */
@@ -140,9 +143,10 @@ static const uint8_t swap_last[] = {0, 2, 1};
 
 /* (batch, channels, length) as an image of height one. */
 static uint32_t read_flat(fidc_xnn_lowering *l, fidc_value *x) {
-    uint32_t n = (uint32_t)fidc_size(x, 0), channels = (uint32_t)fidc_size(x, 1), length = (uint32_t)fidc_size(x, 2);
-    uint32_t turned_id = fidc_xnn_temporary(l, (const uint32_t[]){n, length, channels}, 3);
-    uint32_t image = fidc_xnn_temporary(l, (const uint32_t[]){n, 1, length, channels}, 4);
+    uint32_t dims[3];
+    fidc_xnn_dims(x, FIDC_XNN_PLAIN, dims);
+    uint32_t turned_id = fidc_xnn_temporary(l, (const uint32_t[]){dims[0], dims[2], dims[1]}, 3);
+    uint32_t image = fidc_xnn_temporary(l, (const uint32_t[]){dims[0], 1, dims[2], dims[1]}, 4);
     const fidc_expr *sizes[] = {x->sizes[0], fidc_expr_const(l->program, 1), x->sizes[2], x->sizes[1]};
     fidc_xnn_transpose(l, fidc_xnn_read(l, x, FIDC_XNN_PLAIN), turned_id, swap_last, 3);
     fidc_xnn_reshape(l, turned_id, image, sizes, 4);
@@ -150,7 +154,9 @@ static uint32_t read_flat(fidc_xnn_lowering *l, fidc_value *x) {
 }
 
 static void write_flat(fidc_xnn_lowering *l, uint32_t image, fidc_value *out) {
-    uint32_t turned_id = fidc_xnn_temporary(l, (const uint32_t[]){(uint32_t)fidc_size(out, 0), (uint32_t)fidc_size(out, 2), (uint32_t)fidc_size(out, 1)}, 3);
+    uint32_t dims[3];
+    fidc_xnn_dims(out, FIDC_XNN_PLAIN, dims);
+    uint32_t turned_id = fidc_xnn_temporary(l, (const uint32_t[]){dims[0], dims[2], dims[1]}, 3);
     const fidc_expr *sizes[] = {out->sizes[0], out->sizes[2], out->sizes[1]};
     fidc_xnn_reshape(l, image, turned_id, sizes, 3);
     fidc_xnn_transpose(l, turned_id, fidc_xnn_write(l, out, FIDC_XNN_PLAIN), swap_last, 3);
@@ -163,8 +169,9 @@ static void lower_convolution(fidc_xnn_lowering *l, const fidc_rewriter *rw, con
     if (!read_convolution(rw, &c)) return;
     uint32_t input = c.flat ? read_flat(l, x) : fidc_xnn_read(l, x, FIDC_XNN_IMAGE), filter = filter_of(l, fidc_rw_value(rw, 1), &c);
     uint32_t bias_id = bias ? fidc_xnn_read(l, bias, FIDC_XNN_PLAIN) : FID_XNN_NO_ID;
-    uint32_t flat_dims[] = {(uint32_t)fidc_size(out, 0), 1, (uint32_t)fidc_size(out, 2), (uint32_t)fidc_size(out, 1)};
-    uint32_t output = c.flat ? fidc_xnn_temporary(l, flat_dims, 4) : fidc_xnn_write(l, out, FIDC_XNN_IMAGE);
+    uint32_t dims[4];
+    fidc_xnn_dims(out, FIDC_XNN_PLAIN, dims);
+    uint32_t output = c.flat ? fidc_xnn_temporary(l, (const uint32_t[]){dims[0], 1, dims[2], dims[1]}, 4) : fidc_xnn_write(l, out, FIDC_XNN_IMAGE);
     fidc_xnn_node *node = fidc_xnn_begin(l, rw, c.transposed ? FID_XNN_ConvTranspose2d : c.depthwise ? FID_XNN_DepthwiseConv2d : FID_XNN_Conv2d);
     set_geometry(node, &c);
     fidc_xnn_set(node, FID_XNN_Conv_input1_id, input);
@@ -174,11 +181,84 @@ static void lower_convolution(fidc_xnn_lowering *l, const fidc_rewriter *rw, con
     if (c.flat) write_flat(l, output, out);
 }
 
+/* ---- Batch norms that no convolution took: (input, weight?, bias?, mean, variance, momentum, eps) ---- */
+
+static bool is_channels(const fidc_rewriter *rw, uint32_t arg, bool optional) {
+    const fidc_value *value = fidc_rw_value(rw, arg);
+    if (!value) return optional && fidc_rw_is_none(rw, arg);
+    return fidc_xnn_is_weight(value) && value->rank == 1 && fidc_size(value, 0) == fidc_size(fidc_rw_value(rw, 0), 1);
+}
+
+static bool takes_norm(const fidc_rewriter *rw) {
+    const fidc_value *x = fidc_rw_value(rw, 0);
+    const fidc_node *node = rw->node;
+    if (!is_running(x) || x->rank < 2 || node->output_count != 3 || node->outputs[1]->uses || node->outputs[2]->uses) return false;
+    return is_channels(rw, 1, true) && is_channels(rw, 2, true) && is_channels(rw, 3, false) && is_channels(rw, 4, false);
+}
+
+/* y = x * factor + shift. */
+static bool factors(fidc_xnn_lowering *l, const fidc_rewriter *rw, uint32_t count, float **out_factor, float **out_shift) {
+    const fidc_value *weight = fidc_rw_value(rw, 1), *bias = fidc_rw_value(rw, 2);
+    const float *scale = weight ? weight->constant->data : NULL, *offset = bias ? bias->constant->data : NULL;
+    const float *mean = fidc_rw_value(rw, 3)->constant->data, *variance = fidc_rw_value(rw, 4)->constant->data;
+    float *factor = fidc_allocate(l->program, count * sizeof *factor), *shift = fidc_allocate(l->program, count * sizeof *shift);
+    if (!factor || !shift) return false;
+    for (uint32_t c = 0; c < count; c++) {
+        double by = (scale ? (double)scale[c] : 1) / sqrt((double)variance[c] + fidc_rw_double(rw, 6, 0));
+        factor[c] = (float)by;
+        shift[c] = (float)((offset ? (double)offset[c] : 0) - (double)mean[c] * by);
+    }
+    *out_factor = factor;
+    *out_shift = shift;
+    return true;
+}
+
+static void add_binary(fidc_xnn_node *node, uint32_t a, uint32_t b, uint32_t output) {
+    fidc_xnn_set(node, FID_XNN_Binary_input1_id, a);
+    fidc_xnn_set(node, FID_XNN_Binary_input2_id, b);
+    fidc_xnn_set(node, FID_XNN_Binary_output_id, output);
+}
+
+/* Of an image: a depthwise convolution of one element. */
+static void norm_image(fidc_xnn_lowering *l, const fidc_rewriter *rw, const float *factor, const float *shift, uint32_t channels) {
+    const convolution c = {.groups = channels, .in = 1, .out = 1, .kernel = {1, 1}, .stride = {1, 1}, .dilation = {1, 1}};
+    const fidc_value *mean = fidc_rw_value(rw, 3);
+    uint32_t input = fidc_xnn_read(l, fidc_rw_value(rw, 0), FIDC_XNN_IMAGE), output = fidc_xnn_write(l, fidc_xnn_result(rw), FIDC_XNN_IMAGE);
+    uint32_t filter = fidc_xnn_vector(l, mean, "factor", factor, channels, 4, 3), bias = fidc_xnn_vector(l, mean, "shift", shift, channels, 1, 0);
+    fidc_xnn_node *node = fidc_xnn_begin(l, rw, FID_XNN_DepthwiseConv2d);
+    set_geometry(node, &c);
+    fidc_xnn_set(node, FID_XNN_Conv_input1_id, input);
+    fidc_xnn_set(node, FID_XNN_Conv_filter_id, filter);
+    fidc_xnn_set(node, FID_XNN_Conv_bias_id, bias);
+    fidc_xnn_set(node, FID_XNN_Conv_output_id, output);
+}
+
+static void lower_norm(fidc_xnn_lowering *l, const fidc_rewriter *rw, const fidc_xnn_row *row) {
+    fidc_value *x = fidc_rw_value(rw, 0), *mean = fidc_rw_value(rw, 3);
+    uint32_t channels = (uint32_t)fidc_size(mean, 0), dims[FID_XNN_MAX_RANK];
+    float *factor, *shift;
+    (void)row;
+    if (!factors(l, rw, channels, &factor, &shift)) {
+        l->blob.failed = true;
+        return;
+    }
+    if (x->rank == 4) {
+        norm_image(l, rw, factor, shift, channels);
+        return;
+    }
+    fidc_xnn_dims(x, FIDC_XNN_PLAIN, dims);
+    uint32_t input = fidc_xnn_read(l, x, FIDC_XNN_PLAIN), scaled = fidc_xnn_temporary(l, dims, x->rank), output = fidc_xnn_write(l, fidc_xnn_result(rw), FIDC_XNN_PLAIN);
+    uint32_t by = fidc_xnn_vector(l, mean, "factor", factor, channels, x->rank - 1u, 0), plus = fidc_xnn_vector(l, mean, "shift", shift, channels, x->rank - 1u, 0);
+    add_binary(fidc_xnn_blob_node(&l->blob, FID_XNN_Multiply), input, by, scaled);
+    add_binary(fidc_xnn_begin(l, rw, FID_XNN_Add), scaled, plus, output);
+}
+
 static const fidc_xnn_row rows[] = {
     {FID_OPID_linear, FID_XNN_FullyConnected, FIDC_XNN_CLAMPS, takes_linear, lower_linear},
     {FID_OPID_mm, FID_XNN_FullyConnected, FIDC_XNN_CLAMPS, takes_mm, lower_mm},
     {FID_OPID_addmm, FID_XNN_FullyConnected, FIDC_XNN_CLAMPS, takes_addmm, lower_addmm},
     {FID_OPID_bmm, FID_XNN_BatchMatrixMultiply, 0, takes_bmm, lower_bmm},
     {FID_OPID_convolution, FID_XNN_Conv2d, FIDC_XNN_CLAMPS, takes_convolution, lower_convolution},
+    {FID_OPID__native_batch_norm_legit_no_training, FID_XNN_DepthwiseConv2d, FIDC_XNN_CLAMPS, takes_norm, lower_norm},
 };
 const fidc_xnn_rows fidc_xnn_weights = {rows, sizeof rows / sizeof *rows};

@@ -15,9 +15,11 @@ const fidc_xnn_row *fidc_xnn_row_of(const fidc_node *node) {
     return NULL;
 }
 
-static bool is_known(const fidc_expr *e) {
-    if (!e) return true;
-    return e->kind != FIDC_EXPR_BOUNDED && !(e->kind == FIDC_EXPR_SYMBOL && e->symbol[0] == 'u') && is_known(e->a) && is_known(e->b);
+/* XNNPACK has no empty tensors: a size that only running tells must be one at least. */
+static bool may_be_empty(const fidc_expr *e) {
+    if (!e) return false;
+    bool by_data = e->kind == FIDC_EXPR_BOUNDED || (e->kind == FIDC_EXPR_SYMBOL && e->symbol[0] == 'u');
+    return (by_data && e->low < 1) || may_be_empty(e->a) || may_be_empty(e->b);
 }
 
 bool fidc_xnn_fits(const fidc_value *value) {
@@ -25,7 +27,7 @@ bool fidc_xnn_fits(const fidc_value *value) {
     if (!value->rank && !fidc_is_constant(value)) return false;
     for (size_t i = 0; i < value->rank; i++) {
         int64_t high = fidc_expr_at(value->sizes[i], FIDC_AT_HIGH);
-        if (high < 1 || high > INT32_MAX || !is_known(value->sizes[i]) || value->dim_order[i] != i) return false;
+        if (high < 1 || high > INT32_MAX || may_be_empty(value->sizes[i]) || value->dim_order[i] != i) return false;
     }
     return !fidc_is_constant(value) || value->constant->data;
 }

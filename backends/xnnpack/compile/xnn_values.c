@@ -135,6 +135,13 @@ uint32_t fidc_xnn_number(fidc_xnn_lowering *l, float number) {
     return define_constant(l, fidc_text_format(l->program, "number.%08x", bits), data, sizeof *data, &one, 1);
 }
 
+uint32_t fidc_xnn_vector(fidc_xnn_lowering *l, const fidc_value *from, const char *how, const float *data, uint32_t count, size_t rank, size_t axis) {
+    uint32_t dims[FID_XNN_MAX_RANK];
+    const char *base = base_key(l, from->constant);
+    for (size_t i = 0; i < rank; i++) dims[i] = i == axis ? count : 1;
+    return define_constant(l, base ? fidc_text_format(l->program, "%s:%s", base, how) : NULL, data, count * sizeof *data, dims, rank);
+}
+
 /* A constant in a layout; as an image it has rank 4, with leading dims of one. */
 static uint32_t constant_in(fidc_xnn_lowering *l, const fidc_value *value, fidc_xnn_layout layout) {
     int64_t sizes[MOST_DIMS] = {1, 1, 1, 1, 1, 1}, moved[4];
