@@ -1,7 +1,8 @@
 /* Depthwise convolution: each channel has its own filter, channels are the vector's lanes.
  *
- * A line of output is split into the left edge, the middle, where the whole kernel lies inside the image, and the right edge. A
- * tile gets the kernel positions that lie inside as offsets, so that it never sees padding. */
+ * Kernels three or five positions wide go over a line of output as a whole: the tile passes over what lies in the padding. For others a
+ * line is split into the left edge, the middle, where the whole kernel lies inside the image, and the right edge; a tile gets the kernel
+ * positions that lie inside as offsets, so that it never sees padding. */
 #include "kernels/cpu/conv.h"
 
 #include "kernels/cpu/pack_weights.h"
@@ -52,6 +53,11 @@ typedef struct line_part {
     uint32_t *rows;
 } line_part;
 
+/* Does the tile take the kernel line by line? */
+static bool takes_lines(const fid_window *w) {
+    return (w->kernel[2] == 3 || w->kernel[2] == 5) && w->dilation[2] == 1 && (w->stride[2] == 1 || w->stride[2] == 2);
+}
+
 /* Output columns x, x + step, ...: `pixels` of them. */
 static void run_pixels(const fidk_conv *conv, size_t line, int64_t x, int64_t step, int64_t pixels, const line_part *part) {
     const fid_window *w = &conv->window;
@@ -60,7 +66,9 @@ static void run_pixels(const fidk_conv *conv, size_t line, int64_t x, int64_t st
     size_t out = ((line - (size_t)conv->out_line) * (size_t)w->out[2] + (size_t)x) * conv->out_channels + part->channel;
     int64_t before = conv->in_line * w->in[2] * (int64_t)conv->in_channels; /* floats of the image that are not in memory */
     fidk_depthwise tile = {
-        .taps = fidk_window_taps(w, conv->in_channels, at, part->offsets, part->rows), .offsets = part->offsets, .rows = part->rows,
+        .taps = (takes_lines(w) ? fidk_window_lines : fidk_window_taps)(w, conv->in_channels, at, part->offsets, part->rows),
+        .offsets = part->offsets, .rows = part->rows, .line_width = takes_lines(w) ? (size_t)w->kernel[2] : 0, .tap_step = conv->in_channels,
+        .left = w->padding[2] - x * w->stride[2], .columns = w->in[2],
         .in = conv->input + line / lines * image + part->channel, .in_step = (size_t)(step * w->stride[2]) * conv->in_channels,
         .weights = conv->weights + part->channel * taps_of(conv), .panel = taps_of(conv) * FIDK_PANEL,
         .bias = conv->bias ? conv->bias + part->channel : NULL, .add = conv->add ? conv->add + out : NULL, .out = conv->out + out,
@@ -69,8 +77,6 @@ static void run_pixels(const fidk_conv *conv, size_t line, int64_t x, int64_t st
     if (f->kind == FID_ACTIVATION_RELU) tile.low = 0;
     if (f->kind == FID_ACTIVATION_CLAMP) tile.low = (float)f->a, tile.high = (float)f->b;
     for (size_t t = 0; before && t < tile.taps; t++) part->offsets[t] -= before;
-    tile.tap_step = (size_t)w->dilation[2] * conv->in_channels;
-    if (pixels > 1) tile.whole_lines = (size_t)w->kernel[2]; /* in the middle of a line */
     conv->tiles->depthwise(&tile);
     if (f->kind == FID_ACTIVATION_NONE || f->kind == FID_ACTIVATION_RELU || f->kind == FID_ACTIVATION_CLAMP) return;
     fidk_unary unary = {.x = tile.out, .y = tile.out, .x_stride = tile.out_step, .y_stride = tile.out_step, .rows = tile.pixels,
@@ -80,6 +86,10 @@ static void run_pixels(const fidk_conv *conv, size_t line, int64_t x, int64_t st
 
 static void run_line(const fidk_conv *conv, size_t line, const line_part *part) {
     int64_t begin, end;
+    if (takes_lines(&conv->window)) {
+        run_pixels(conv, line, 0, 1, conv->window.out[2], part);
+        return;
+    }
     fidk_window_middle(&conv->window, &begin, &end);
     for (int64_t x = 0; x < begin; x++) run_pixels(conv, line, x, 1, 1, part);
     /* With a dilated kernel every dilation-th pixel shares inputs: each such sequence is taken by itself. */

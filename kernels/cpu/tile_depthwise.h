@@ -1,7 +1,7 @@
 /* Bodies of the depthwise convolution tile.
  *
  * Kernels of three and five positions a line over neighbouring pixels are unrolled: each vector of input is loaded once for all
- * outputs that see it. Everything else, edges above all, goes position by position. */
+ * outputs that see it, and at the edges those outside the image are passed over. Everything else goes position by position. */
 
 #define DEPTHWISE_PIXELS 6
 #define DEPTHWISE_VECTORS 4 /* of channels that a single pixel takes side by side, so that sums do not wait for each other */
@@ -56,17 +56,19 @@ static void depthwise_any(const fidk_depthwise *d) {
 
 /* `count` pixels of a kernel `width` positions wide: input vector j is position k of output (j - k) / stride. All constants. */
 VEC_INLINE void depthwise_block(const fidk_depthwise *d, size_t pixel, size_t channel, const int width, const int stride, const int count,
-                                const bool masked, vecm mask) {
+                                const bool edges, const bool masked, vecm mask) {
     const float *weights = depthwise_weights(d, channel);
+    const int64_t first = (int64_t)pixel * stride - d->left; /* column of input vector 0 */
     vec bias = depthwise_bias(d, channel, masked, mask), sum[DEPTHWISE_PIXELS];
     UNROLL_ALL for (int i = 0; i < count; i++) sum[i] = bias;
-    for (size_t t = 0; t < d->taps; t += (size_t)width) {
-        const float *in = d->in + pixel * d->in_step + channel + d->offsets[t];
+    for (size_t t = 0; t < d->taps; t++) {
+        const float *row = weights + d->rows[t] * (size_t)FIDK_PANEL;
+        int64_t at = d->offsets[t] + (int64_t)(pixel * d->in_step + channel);
         vec weight[5];
-        UNROLL_ALL for (int k = 0; k < width; k++) weight[k] = vec_load(weights + (d->rows[t] + (size_t)k) * FIDK_PANEL);
-        UNROLL_ALL for (int j = 0; j < (count - 1) * stride + width; j++) {
-            vec x = depthwise_load(in, masked, mask);
-            in += d->tap_step;
+        UNROLL_ALL for (int k = 0; k < width; k++) weight[k] = vec_load(row + k * FIDK_PANEL);
+        UNROLL_ALL for (int j = 0; j < (count - 1) * stride + width; j++, at += (int64_t)d->tap_step) {
+            if (edges && (first + j < 0 || first + j >= d->columns)) continue;
+            vec x = depthwise_load(d->in + at, masked, mask);
             UNROLL_ALL for (int k = 0; k < width; k++) {
                 const int from = j - k;
                 if (from >= 0 && from % stride == 0 && from / stride < count)
@@ -77,19 +79,35 @@ VEC_INLINE void depthwise_block(const fidk_depthwise *d, size_t pixel, size_t ch
     UNROLL_ALL for (int i = 0; i < count; i++) depthwise_finish(d, pixel + (size_t)i, channel, sum[i], masked, mask);
 }
 
-VEC_INLINE void depthwise_lines(const fidk_depthwise *d, size_t channel, const int width, const int stride, const bool masked, vecm mask) {
-    size_t pixel = 0;
-    for (; pixel + DEPTHWISE_PIXELS <= d->pixels; pixel += DEPTHWISE_PIXELS)
-        depthwise_block(d, pixel, channel, width, stride, DEPTHWISE_PIXELS, masked, mask);
-    for (; pixel + 3 <= d->pixels; pixel += 3) depthwise_block(d, pixel, channel, width, stride, 3, masked, mask);
-    for (; pixel < d->pixels; pixel++) depthwise_block(d, pixel, channel, width, stride, 1, masked, mask);
+VEC_INLINE void depthwise_pixels(const fidk_depthwise *d, size_t pixel, size_t count, size_t channel, const int width, const int stride,
+                                 const bool edges, const bool masked, vecm mask) {
+    switch (count) {
+    case 1: depthwise_block(d, pixel, channel, width, stride, 1, edges, masked, mask); break;
+    case 2: depthwise_block(d, pixel, channel, width, stride, 2, edges, masked, mask); break;
+    case 3: depthwise_block(d, pixel, channel, width, stride, 3, edges, masked, mask); break;
+    case 4: depthwise_block(d, pixel, channel, width, stride, 4, edges, masked, mask); break;
+    case 5: depthwise_block(d, pixel, channel, width, stride, 5, edges, masked, mask); break;
+    default: depthwise_block(d, pixel, channel, width, stride, 6, edges, masked, mask);
+    }
+}
+
+/* All pixels for the channels of one vector, in blocks of nearly equal size. */
+VEC_INLINE void depthwise_line(const fidk_depthwise *d, size_t channel, const int width, const int stride, const bool masked, vecm mask) {
+    size_t blocks = (d->pixels + DEPTHWISE_PIXELS - 1) / DEPTHWISE_PIXELS, pixel = 0;
+    for (size_t i = 0; i < blocks; i++) {
+        size_t count = (d->pixels - pixel) / (blocks - i);
+        int64_t first = (int64_t)pixel * stride - d->left, last = first + ((int64_t)count - 1) * stride + width - 1;
+        if (first < 0 || last >= d->columns) depthwise_pixels(d, pixel, count, channel, width, stride, true, masked, mask);
+        else depthwise_pixels(d, pixel, count, channel, width, stride, false, masked, mask);
+        pixel += count;
+    }
 }
 
 #define DEFINE_DEPTHWISE(width, stride)                                                                                \
     static void depthwise_##width##_##stride(const fidk_depthwise *d) {                                                \
         size_t c = 0;                                                                                                  \
-        for (; c + VEC_LANES <= d->channels; c += VEC_LANES) depthwise_lines(d, c, width, stride, false, vec_first(0)); \
-        if (c < d->channels) depthwise_lines(d, c, width, stride, true, vec_first(d->channels - c));                   \
+        for (; c + VEC_LANES <= d->channels; c += VEC_LANES) depthwise_line(d, c, width, stride, false, vec_first(0)); \
+        if (c < d->channels) depthwise_line(d, c, width, stride, true, vec_first(d->channels - c));                    \
     }
 DEFINE_DEPTHWISE(3, 1)
 DEFINE_DEPTHWISE(3, 2)
@@ -97,9 +115,8 @@ DEFINE_DEPTHWISE(5, 1)
 DEFINE_DEPTHWISE(5, 2)
 
 static void depthwise_tile(const fidk_depthwise *d) {
-    bool lines = d->pixels > 2 && d->whole_lines && (d->in_step == d->tap_step || d->in_step == 2 * d->tap_step);
     bool once = d->in_step == d->tap_step;
-    if (lines && d->whole_lines == 3) (once ? depthwise_3_1 : depthwise_3_2)(d);
-    else if (lines && d->whole_lines == 5) (once ? depthwise_5_1 : depthwise_5_2)(d);
+    if (d->line_width == 3) (once ? depthwise_3_1 : depthwise_3_2)(d);
+    else if (d->line_width == 5) (once ? depthwise_5_1 : depthwise_5_2)(d);
     else depthwise_any(d);
 }

@@ -78,8 +78,11 @@ typedef struct fidk_depthwise {
     const int64_t *offsets; /* (taps), floats */
     const uint32_t *rows;   /* (taps), row of the weight panel */
     size_t taps;
-    size_t whole_lines;     /* n > 0: taps come in lines of n, tap_step floats apart, rows one after the other */
+    /* line_width 3 or 5: a tap is a whole line of the kernel instead, its positions tap_step floats and one row apart; in_step is
+     * tap_step or twice it. Position 0 of pixel 0 lies `left` columns before the image, which has `columns`: what is outside is not read. */
+    size_t line_width;
     size_t tap_step;
+    int64_t left, columns;
     const float *weights;   /* weight (r, c) lies at weights[c / 16 * panel + r * 16 + c % 16] */
     size_t panel;
     const float *bias;      /* (channels), or NULL */

@@ -29,6 +29,17 @@ size_t fidk_window_taps(const fid_window *w, size_t channels, const int64_t *at,
     return count;
 }
 
+size_t fidk_window_lines(const fid_window *w, size_t channels, const int64_t *at, int64_t *offsets, uint32_t *rows) {
+    const reach z = reach_of(w, 0, at[0]), y = reach_of(w, 1, at[1]), x = reach_of(w, 2, at[2]);
+    size_t count = 0;
+    for (int64_t i = z.begin; i < z.end; i++)
+        for (int64_t j = y.begin; j < y.end; j++, count++) {
+            offsets[count] = (((z.first + i * w->dilation[0]) * w->in[1] + y.first + j * w->dilation[1]) * w->in[2] + x.first) * (int64_t)channels;
+            rows[count] = (uint32_t)((i * w->kernel[1] + j) * w->kernel[2]);
+        }
+    return count;
+}
+
 size_t fidk_window_count(const fid_window *w) {
     size_t count = 1;
     for (size_t d = 0; d < 3; d++) count *= (size_t)(w->kernel[d] < w->in[d] ? w->kernel[d] : w->in[d]);
