@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "backends/compile_backends.h"
 #include "compiler/pipeline.h"
 #include "platform/posix/whole_message.h"
 
@@ -23,10 +24,11 @@ static int read_methods(PyObject *list, fidc_method_file *out, size_t *out_count
 }
 
 static PyObject *report_object(const fidc_report *report) {
-    return Py_BuildValue("{s:I,s:K,s:K,s:O,s:K,s:K,s:K,s:K,s:z}", "operators", report->operators, "planned_bytes", report->planned_bytes,
+    return Py_BuildValue("{s:I,s:K,s:K,s:O,s:K,s:K,s:K,s:K,s:z,s:I,s:I,s:z}", "operators", report->operators, "planned_bytes", report->planned_bytes,
                          "liveness_bound_bytes", report->liveness_bound_bytes, "plan_is_optimal", report->plan_is_optimal ? Py_True : Py_False,
                          "program_bytes", report->program_bytes, "data_bytes", report->data_bytes, "constant_bytes", report->constant_bytes,
-                         "winograd_bytes", report->winograd_bytes, "unsupported", report->unsupported_json ? report->unsupported_json : "[]");
+                         "winograd_bytes", report->winograd_bytes, "unsupported", report->unsupported_json ? report->unsupported_json : "[]",
+                         "delegates", report->delegates, "delegated", report->delegated, "outside", report->outside_json ? report->outside_json : "null");
 }
 
 /* ---- Lists that options point to ---- */
@@ -134,14 +136,16 @@ static PyObject *compile(PyObject *module, const request *r, const fidc_options 
 
 PyObject *native_compile(PyObject *module, PyObject *args, PyObject *keywords) {
     static char *names[] = {"methods", "output", "target", "no_reuse", "stack_traces", "schemas", "allow_missing", "external_weights",
-                            "share_buffers", "constants", "precision", "winograd", NULL};
+                            "share_buffers", "constants", "precision", "winograd", "per_operator", NULL};
     PyObject *methods, *externals = NULL, *constants = NULL;
     const char *schemas = NULL, *output, *target = "cpu", *precision = "float32";
-    int no_reuse = 0, stack_traces = 0, allow_missing = 0, share_buffers = 0, winograd = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "Os|sppzpOpOsp", names, &methods, &output, &target, &no_reuse, &stack_traces,
-                                     &schemas, &allow_missing, &externals, &share_buffers, &constants, &precision, &winograd)) return NULL;
-    bool portable = strcmp(target, "portable") == 0;
-    if (!portable && strcmp(target, "cpu") != 0) return PyErr_Format(PyExc_ValueError, "there is no target \"%s\"; there are cpu and portable", target);
+    int no_reuse = 0, stack_traces = 0, allow_missing = 0, share_buffers = 0, winograd = 1, per_operator = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "Os|sppzpOpOspp", names, &methods, &output, &target, &no_reuse, &stack_traces,
+                                     &schemas, &allow_missing, &externals, &share_buffers, &constants, &precision, &winograd, &per_operator)) return NULL;
+    const fidc_backend *backend = fidc_backend_find(target);
+    bool portable = backend || strcmp(target, "portable") == 0;
+    if (!portable && strcmp(target, "cpu") != 0)
+        return PyErr_Format(PyExc_ValueError, "there is no target \"%s\"; there are cpu, portable and " FIDC_BACKEND_TARGETS, target);
     bool bf16 = strcmp(precision, "bf16") == 0;
     if (!bf16 && strcmp(precision, "float32") != 0) return PyErr_Format(PyExc_ValueError, "there is no precision \"%s\"; there are float32 and bf16", precision);
     if (bf16 && portable) return PyErr_Format(PyExc_ValueError, "precision bf16 is for target cpu");
@@ -150,7 +154,7 @@ PyObject *native_compile(PyObject *module, PyObject *args, PyObject *keywords) {
     if (read_methods(methods, r.methods, &r.method_count) == 0 && (!externals || read_externals(externals, &r) == 0) &&
         (!constants || read_constants(constants, &r) == 0)) {
         fidc_options options = {.struct_size = sizeof options, .target = portable ? FIDC_TARGET_PORTABLE : FIDC_TARGET_CPU,
-                                .bf16 = bf16, .no_winograd = !winograd, .no_reuse = no_reuse != 0, .stack_traces = stack_traces != 0, .allow_missing = allow_missing != 0,
+                                .backend = backend, .per_operator = per_operator != 0, .bf16 = bf16, .no_winograd = !winograd, .no_reuse = no_reuse != 0, .stack_traces = stack_traces != 0, .allow_missing = allow_missing != 0,
                                 .schemas = &schemas, .schema_count = schemas != NULL, .externals = r.externals,
                                 .external_count = r.external_count, .share_buffers = share_buffers != 0, .constants = r.constants,
                                 .constant_count = r.constant_count};

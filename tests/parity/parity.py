@@ -1,6 +1,6 @@
 """Compares fidibus with eager PyTorch and with upstream's runtime: `./run parity [--all] [--only NAME...] [--zoo DIR]`.
 
-For each model: our cpu program against eager, our portable program in our runtime and in upstream's, upstream's portable program in
+For each model: our cpu program against eager, our portable and xnnpack programs in our runtime and in upstream's, upstream's portable program in
 our runtime. For each layer: our cpu program against eager. Weights in data files and state: data.py. With --zoo, a folder of
 exported models with recorded outputs: zoo_proofs.py. With --families, some 160 more families: family_proofs.py. Then the operator exam
 (opinfo.py): with --all every sample of PyTorch's operator database, otherwise
@@ -144,6 +144,19 @@ def check_cosine(found, expected):
     return float(1 - cosine)
 
 
+def check_for_upstream(score, fidibus, target, prepared, upstream):
+    """A program of upstream's operators, or of those and its XNNPACK backend's delegates, in both runtimes."""
+    name, archive, files, expected = prepared
+    if not score.check(f"{name}: {target} program compiles", lambda: fidibus.compile(archive, target) and None):
+        return
+    program = fidibus.work / f"{name}.{target}.pte"
+    score.check(f"{name}: {target} program here", lambda: check_outputs(fidibus.run(program, files), expected))
+    if upstream:
+        score.check(
+            f"{name}: {target} program in upstream's runtime", lambda: check_in_upstream(program, archive, files, expected, fidibus.work)
+        )
+
+
 def check_model(score, fidibus, name, upstream):
     import models
 
@@ -158,16 +171,10 @@ def check_model(score, fidibus, name, upstream):
     score.check(f"{name}: compiled twice, the same bytes", lambda: check_deterministic(fidibus, archive))
     if name == "minilm":
         score.check("minilm: cosine", lambda: check_cosine(fidibus.run(work / "minilm.cpu.pte", files), expected))
-    if not score.check(f"{name}: portable program compiles", lambda: fidibus.compile(archive, "portable") and None):
-        return
-    portable = work / f"{name}.portable.pte"
-    score.check(f"{name}: portable program here", lambda: check_outputs(fidibus.run(portable, files), expected))
+    for target in ("portable", "xnnpack"):
+        check_for_upstream(score, fidibus, target, (name, archive, files, expected), upstream)
     if not upstream:
         return
-    score.check(
-        f"{name}: portable program in upstream's runtime",
-        lambda: check_in_upstream(portable, archive, files, expected, work),
-    )
     score.check(
         f"{name}: upstream's program here",
         lambda: check_outputs(fidibus.run(export_upstream(archive, work), files), expected),

@@ -12,7 +12,7 @@ import numpy as np
 
 from common import Failure, command, compare
 
-TARGETS = ("cpu", "portable")
+TARGETS = ("cpu", "portable", "xnnpack")
 RELATIVE = {"float32": 1e-3, "float64": 1e-3, "float16": 2e-2, "bfloat16": 6e-2, "complex64": 1e-3}
 
 

@@ -1,4 +1,4 @@
-"""All that is proven of a zoo of exported models, for both targets: the outputs against the recorded ones, the same bits from a program in
+"""All that is proven of a zoo of exported models, for all targets: the outputs against the recorded ones, the same bits from a program in
 which no tensor's memory is used again, plans and time (zoo_plans.py), programs exchanged with upstream (zoo_upstream.py). Ends with how
 many models of how many hold, a line a proof.
 """
@@ -27,16 +27,17 @@ class Tally:
 
 
 def compile_target(fidibus, entry, target, tally, refused):
-    """The program, or None: what upstream has no kernel for is refused for the portable target, and counted apart."""
+    """The program, or None: what upstream has no kernel for is refused for its targets, and counted apart."""
     found = []
 
     def body():
         try:
             found.append(Program(fidibus, entry, target))
         except Failure as failure:
-            if target != "portable" or not is_refusal(failure):
+            if target == "cpu" or not is_refusal(failure):
                 raise
-            refused.append(entry.name)
+            if entry.name not in refused:
+                refused.append(entry.name)
 
     tally.check(f"{target} compiles, or is refused where upstream has no kernel", entry.name, body)
     return found[0] if found else None
@@ -67,6 +68,6 @@ def check(score, fidibus, zoo, only, upstream):
                 program.path.unlink()
     tally.report()
     if refused:
-        print(f"zoo: refused for the portable target: {' '.join(refused)}")
+        print(f"zoo: refused for upstream's targets: {' '.join(refused)}")
     plans.report()
     exchange.report()

@@ -1,4 +1,4 @@
-"""Programs of a zoo exchanged with upstream: its portable programs run here, and our portable programs run in its runtime.
+"""Programs of a zoo exchanged with upstream: its portable programs run here, and our portable and xnnpack programs run in its runtime.
 
 Upstream's programs are kept in the work folder, so an interrupted run goes on where it was.
 """
@@ -48,14 +48,15 @@ class Exchange:
         self.names.append(entry.name)
         if not self.upstream:
             return
-        if "portable" in programs:
-            self.check_ours(entry, programs["portable"].path, tally)
+        for target in ("portable", "xnnpack"):
+            if target in programs:
+                self.check_ours(entry, target, programs[target].path, tally)
         program = self.folder / f"{entry.name}.pte"
         if "error" not in self.upstream.lower(entry.archive, program):
             self.check_theirs(entry, program, tally)
 
-    def check_ours(self, entry, program, tally):
-        tally.check("portable in upstream's runtime", entry.name, lambda: entry.check(run_there(self.upstream, entry, program, self.folder)))
+    def check_ours(self, entry, target, program, tally):
+        tally.check(f"{target} in upstream's runtime", entry.name, lambda: entry.check(run_there(self.upstream, entry, program, self.folder)))
 
     def check_theirs(self, entry, program, tally):
         """Upstream's program here is right, or gives what it gives there: some are wrong by themselves."""

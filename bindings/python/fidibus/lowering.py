@@ -23,6 +23,23 @@ class PortablePartitioner:
     target = "portable"
 
 
+class XnnpackPartitioner:
+    """What XNNPACK can have becomes delegates, the rest upstream's portable operators: the program also runs in upstream's runtime.
+
+    config_precisions: None, or upstream's ConfigPrecisionType.FP32: only float32 is delegated. per_op_mode: each operator is a delegate
+    of its own. verbose: prints which operators stayed outside. configs, upstream's list of operators, cannot be chosen.
+    """
+
+    target = "xnnpack"
+
+    def __init__(self, configs=None, config_precisions=None, per_op_mode=False, verbose=False):
+        listed = config_precisions if isinstance(config_precisions, (list, tuple)) else [config_precisions]
+        unknown = [p for p in listed if p is not None and getattr(p, "name", p) != "FP32"]
+        if configs or unknown:
+            raise NotImplementedError(f"{'configs' if configs else unknown} cannot be chosen: every float32 operator that XNNPACK has is delegated")
+        self.per_op_mode, self.verbose = per_op_mode, verbose
+
+
 def compile(
     methods,
     path,
@@ -35,14 +52,16 @@ def compile(
     constant_methods=None,
     precision="float32",
     winograd=True,
+    per_operator=False,
 ):
     """Compiles .pt2 files to a .pte file.
 
-    methods: a path, or a dict from method names to paths. Returns the report: operators, planned_bytes, liveness_bound_bytes,
-    plan_is_optimal, program_bytes, data_bytes, constant_bytes, winograd_bytes (by how much weights grew), unsupported
-    (a list of dicts). Raises fidibus.Error with every reason at once.
+    methods: a path, or a dict from method names to paths. target: "cpu", "portable" or "xnnpack". Returns the report: operators, planned_bytes,
+    liveness_bound_bytes, plan_is_optimal, program_bytes, data_bytes, constant_bytes, winograd_bytes (by how much weights grew), unsupported
+    (a list of dicts), and for xnnpack delegates, delegated (operators in them), outside (operators in none, a list of dicts). Raises fidibus.Error with every reason at once.
     precision: "float32", or "bf16" for products of linear layers and convolutions in bfloat16 with sums in float32 (target cpu).
     winograd: False sums all convolutions directly (target cpu).
+    per_operator: each operator that XNNPACK can have is a delegate of its own (target xnnpack).
     schemas: a file of schemas of operators that your runtime brings, one a line. allow_missing: write the program although operators
     have no kernel.
     external_weights: a .ptd file for the weights, or a dict from patterns of weights' names ("*lora*") to files; what fits none stays in
@@ -64,9 +83,12 @@ def compile(
         share_buffers=share_buffers,
         precision=precision,
         winograd=winograd,
+        per_operator=per_operator,
         constants=[(name, *flatten(value)) for name, value in (constant_methods or {}).items()],
     )
-    report["unsupported"] = json.loads(report["unsupported"])
+    report["unsupported"], report["outside"] = json.loads(report["unsupported"]), json.loads(report["outside"])
+    if report["outside"] is None:
+        del report["delegates"], report["delegated"], report["outside"]
     return report
 
 
@@ -116,21 +138,21 @@ def _external_files(config, programs):
     return files
 
 
-def _one_target(partitioner):
-    """The target that partitioners ask for; None stands for the default."""
+def _one_partitioner(partitioner):
+    """The partitioner that counts: the first of a list; None stands for the default."""
     if isinstance(partitioner, dict):
-        targets = {_one_target(p) for p in partitioner.values()}
-        if len(targets) > 1:
+        chosen = [_one_partitioner(p) for p in partitioner.values()] or [CpuPartitioner()]
+        if len({p.target for p in chosen}) > 1:
             raise ValueError("all methods of a program are compiled for one target")
-        return targets.pop() if targets else "cpu"
+        return chosen[0]
     listed = partitioner if isinstance(partitioner, (list, tuple)) else [partitioner] if partitioner else []
     for one in listed:
         if not hasattr(one, "target"):
             raise TypeError(
-                f"{type(one).__module__}.{type(one).__qualname__} is no partitioner of fidibus; there are CpuPartitioner and "
-                "lowering.PortablePartitioner, and without any the whole model runs on our kernels"
+                f"{type(one).__module__}.{type(one).__qualname__} is no partitioner of fidibus; there are CpuPartitioner, "
+                "XnnpackPartitioner and lowering.PortablePartitioner, and without any the whole model runs on our kernels"
             )
-    return listed[0].target if listed else "cpu"
+    return listed[0] if listed else CpuPartitioner()
 
 
 def _refuse(**options):
@@ -179,8 +201,8 @@ def _write(path, data):
 class EdgeProgramManager:
     """Exported programs by method name, ready to be lowered."""
 
-    def __init__(self, programs, target, constant_methods=None):
-        self._programs, self._target, self._constants = programs, target, dict(constant_methods or {})
+    def __init__(self, programs, partitioner, constant_methods=None):
+        self._programs, self._partitioner, self._constants = programs, partitioner, dict(constant_methods or {})
 
     @property
     def methods(self):
@@ -195,7 +217,7 @@ class EdgeProgramManager:
         return self._programs[method_name]
 
     def to_backend(self, partitioner):
-        return EdgeProgramManager(self._programs, _one_target(partitioner), self._constants)
+        return EdgeProgramManager(self._programs, _one_partitioner(partitioner), self._constants)
 
     def to_executorch(self, config=None):
         """Compiles, as an ExecutorchBackendConfig says, ours or upstream's; what neither names is as fidibus does it."""
@@ -214,11 +236,14 @@ class EdgeProgramManager:
             report = compile(
                 files,
                 output,
-                self._target,
+                self._partitioner.target,
+                per_operator=getattr(self._partitioner, "per_op_mode", False),
                 external_weights={pattern: os.path.join(folder, f"{name}.ptd") for pattern, name in externals.items()},
                 share_buffers=share,
                 constant_methods=self._constants,
             )
+            if getattr(self._partitioner, "verbose", False):
+                print(f"{report['delegates']} delegates of {report['delegated']} operators; outside: {report['outside']}")
             data = {name: pathlib.Path(folder, f"{name}.ptd").read_bytes() for name in sorted(set(externals.values()))}
             return ExecutorchProgramManager(pathlib.Path(output).read_bytes(), report, data)
 
@@ -230,7 +255,7 @@ def to_edge_transform_and_lower(
     _refuse(transform_passes=transform_passes, generate_etrecord=generate_etrecord)
     if not isinstance(programs, dict):
         programs = {"forward": programs}
-    return EdgeProgramManager(programs, _one_target(partitioner), constant_methods)
+    return EdgeProgramManager(programs, _one_partitioner(partitioner), constant_methods)
 
 
 def to_edge(programs, constant_methods=None, compile_config=None, generate_etrecord=False):

@@ -91,6 +91,11 @@ class CompileTest(Programs):
         method = fidibus.Runtime.get().load_program(self.compile("linear", target="portable")).load_method("forward")
         np.testing.assert_array_equal(method.execute([X])[0], LINEAR_OF_X)
 
+    def test_delegates(self):
+        method = fidibus.Runtime.get().load_program(self.compile("linear", target="xnnpack")).load_method("forward")
+        np.testing.assert_allclose(method.execute([X])[0], LINEAR_OF_X, rtol=1e-6)
+        self.assertEqual([self.report[key] for key in ("delegates", "delegated", "outside")], [1, 1, []])
+
     def test_every_unknown_operator_is_named_with_its_line(self):
         with self.assertRaises(fidibus.Error) as caught:
             self.compile("unknown_operators")
@@ -527,6 +532,17 @@ class TorchTest(Programs):
             self.assertEqual(loaded.load_method("n").execute([]), [3])
             (y,) = loaded.load_method("forward").execute([torch.ones(1, 3)])
             torch.testing.assert_close(y, model(torch.ones(1, 3)))
+
+    def test_delegates(self):
+        x = torch.randn(3, 4)
+        for partitioner, delegates in ((fidibus.XnnpackPartitioner(), 1), (fidibus.XnnpackPartitioner(per_op_mode=True), 2)):
+            model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Sigmoid()).eval()
+            program = fidibus.to_edge_transform_and_lower(torch.export.export(model, (x,)), partitioner=[partitioner]).to_executorch()
+            self.assertEqual(program.report["delegates"], delegates)
+            (y,) = fidibus.Runtime.get().load_program(program.buffer).load_method("forward").execute([x])
+            torch.testing.assert_close(y, model(x))
+        with self.assertRaisesRegex(NotImplementedError, "DYNAMIC_QUANT"):
+            fidibus.XnnpackPartitioner(config_precisions=["DYNAMIC_QUANT"])
 
     def test_a_foreign_partitioner(self):
         with self.assertRaisesRegex(TypeError, "is no partitioner of fidibus"):
