@@ -37,6 +37,7 @@ static fid_status run_functionalize(fidc_program *program, fidc_target target) {
     return fidc_refuse_aliases(program);
 }
 static fid_status run_share_buffers(fidc_program *program, fidc_target target) { (void)target; return fidc_share_buffers(program); }
+static fid_status run_round_once(fidc_program *program, fidc_target target) { return target == FIDC_TARGET_PORTABLE ? fidc_round_once(program) : FID_OK; }
 static fid_status run_fold(fidc_program *program, fidc_target target) { (void)target; return fidc_fold(program); }
 static fid_status run_share(fidc_program *program, fidc_target target) { (void)target; return fidc_share(program); }
 static fid_status run_widen(fidc_program *program, fidc_target target) { (void)target; return fidc_widen(program); }
@@ -62,11 +63,13 @@ static const stage stages[] = {
     {"functionalize", run_functionalize, ALWAYS}, /* mutations become results, views become copies that the planner elides */
     {"share-buffers", run_share_buffers, ALWAYS}, /* if asked: buffers of a name are one in all methods; before anything takes them for constants */
     {"decompose", fidc_decompose, ALWAYS},        /* every operator that is left has a kernel for the target */
+    {"round-once", run_round_once, ALWAYS},       /* upstream's kernels: what a call in 16 bits became computes in float32; before constants are final */
     {"fold", run_fold, ALWAYS},                   /* what depends on constants only is a constant */
     {"share", run_share, ALWAYS},                 /* one node for equal work: masks of every layer, repeated views */
     {"fold-norms", run_fold_norms, FOR_BACKEND}, /* batch norms into convolutions of constant weight */
     {"partition", run_partition, FOR_BACKEND},   /* what the backend takes becomes delegates */
     {"decompose-rest", fidc_decompose, FOR_BACKEND},
+    {"round-rest", run_round_once, FOR_BACKEND},
     {"fold-rest", run_fold, FOR_BACKEND},
     {"widen", run_widen, FOR_CPU},                  /* 16-bit floats compute in float32; needs what folding leaves */
     {"fuse", run_fuse, FOR_CPU},                    /* norms, biases and activations into fid:: operators */

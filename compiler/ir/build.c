@@ -315,6 +315,7 @@ fidc_node *fidc_node_create(fidc_graph *graph, fidc_node *before, fidc_node *lik
     if (like) {
         node->source = like->source;
         node->module = like->module;
+        node->part_of = like->part_of;
     }
     bool ok = gives_tensors(op) ? infer_outputs(node, fidc_output_count(op, list_outputs)) : infer_number(node);
     if (ok) return node;

@@ -138,6 +138,7 @@ struct fidc_node {
     const char *source;    /* the user's stack trace as torch.export keeps it, or NULL */
     const char *module;    /* "L['self'].features.0.0" style path of nn.Module, or NULL */
     const struct fidc_delegate *delegate; /* the part that a backend runs in this node's place, or NULL: partition/partition.h */
+    uint32_t part_of;      /* nodes that a rewriting made of one call carry one number; 0: as the archive has it */
     bool in_place;         /* only before functionalize: the call writes its first argument, and output 0 is that argument after it */
     fidc_node *previous, *next;
     fidc_graph *graph;
@@ -181,6 +182,7 @@ struct fidc_program {
     uint64_t shared_bytes;        /* of all of these */
     const fidc_expr **exprs; uint32_t expr_count, expr_capacity; /* interned */
     bool bf16_products;           /* the cpu target keeps weights of products in bfloat16 and multiplies in it */
+    uint32_t part_count;          /* numbers that fidc_node.part_of took */
     bool no_winograd;             /* the cpu target sums convolutions directly */
     uint64_t winograd_bytes;      /* that weights are larger for Winograd's algorithm */
     void *owner;                  /* archive bytes and the like that constants point into; closed by destroy_owner */

@@ -34,6 +34,9 @@ fid_status fidc_fold(fidc_program *program);
 /* Removes nodes that compute what another already did with the same arguments. (passes/cse.c) */
 fid_status fidc_share(fidc_program *program);
 
+/* portable target: what decompose made of one call in float16 or bfloat16 rounds once, at its end. (passes/round_once.c) */
+fid_status fidc_round_once(fidc_program *program);
+
 /* cpu target: float16 and bfloat16 compute in float32 where that has the fast kernels; rounds at the end of a chain. (passes/widen.c) */
 fid_status fidc_widen(fidc_program *program);
 

@@ -30,7 +30,8 @@ static double scale_of(const fidc_rewriter *rw, const resampling *r, size_t dim)
 
 /* (out, in): rows of an identity resampled in the first image dimension only. */
 static fidc_value *resampling_matrix(fidc_rewriter *rw, const resampling *r, size_t dim, int64_t in, int64_t out) {
-    fidc_value *image = identity_image(rw, (fid_dtype)fidc_rw_out(rw)->dtype, in);
+    fid_dtype dtype = (fid_dtype)fidc_rw_out(rw)->dtype;
+    fidc_value *image = identity_image(rw, r->aligned && !fid_dtype_is_float(dtype) ? FID_FLOAT32 : dtype, in);
     double scale = scale_of(rw, r, dim);
     fidc_arg scale_arg = scale > 0 ? fidc_d(scale) : fidc_none(), one = scale > 0 ? fidc_d(1) : fidc_none();
     int64_t sizes[] = {out, in};
@@ -59,11 +60,15 @@ static fidc_value *resample_dim(fidc_rewriter *rw, const resampling *r, fidc_val
 static fid_status resample(fidc_rewriter *rw, resampling r) {
     fidc_value *x = fidc_rw_value(rw, 0), *out = fidc_rw_out(rw);
     if (fidc_is_constant(x)) return fidc_rw_keep(rw); /* folding computes it */
+    bool whole = !fid_dtype_is_float((fid_dtype)x->dtype), picks = !r.aligned;
+    if (whole && !picks && r.dims == 2) return fidc_rw_refuse(rw, "images of bytes are resampled with 16-bit weights, which upstream's kernels do not have; convert to a float dtype");
+    if (whole && !picks) x = fidc_rw_cast(rw, x, FID_FLOAT32);
     for (size_t d = 0; d < r.dims && x; d++) {
         int64_t size = fidc_size(out, out->rank - r.dims + d), in = fidc_size(x, x->rank - r.dims + d);
         if (size < 0 || in < 0) return fidc_rw_keep(rw); /* reported as unsupported */
         x = resample_dim(rw, &r, x, d, size);
     }
+    if (whole && !picks) x = fidc_rw_cast(rw, fidc_rw_op1(rw, FID_OPID_round, x), (fid_dtype)out->dtype);
     return fidc_rw_become(rw, x);
 }
 

@@ -101,7 +101,7 @@ static fid_status soft_margin_loss(fidc_rewriter *rw) {
 static fidc_value *hinge(fidc_rewriter *rw, fidc_value *same, fidc_value *other, fidc_value *t) {
     fidc_value *zero = same ? fidc_rw_scalar(rw, (fid_dtype)same->dtype, fidc_i(0)) : NULL;
     fidc_value *a = fidc_rw_where(rw, fidc_rw_opd(rw, FID_OPID_eq_Scalar, t, 1), same, zero);
-    fidc_value *b = fidc_rw_where(rw, fidc_rw_opd(rw, FID_OPID_eq_Scalar, t, -1), other, zero);
+    fidc_value *b = fidc_rw_where(rw, fidc_rw_opd(rw, FID_OPID_eq_Scalar, t, t->dtype == FID_UINT8 ? 255 : -1), other, zero); /* -1 as a byte */
     return add(rw, a, b);
 }
 
@@ -116,32 +116,45 @@ static fid_status hinge_embedding_loss(fidc_rewriter *rw) {
     return done(rw, add(rw, a, b), 3);
 }
 
+/* Differences and products of whole numbers wrap in their own dtype before the margin makes them fractions, as in PyTorch. */
 static fid_status margin_ranking_loss(fidc_rewriter *rw) {
-    fidc_value *gap = fidc_rw_op1(rw, FID_OPID_neg, mul(rw, operand(rw, 2), sub(rw, operand(rw, 0), operand(rw, 1))));
+    fidc_value *apart = sub(rw, fidc_rw_value(rw, 0), fidc_rw_value(rw, 1));
+    fidc_value *gap = mul(rw, fidc_rw_op1(rw, FID_OPID_neg, fidc_rw_value(rw, 2)), apart);
+    gap = fidc_rw_cast(rw, gap, (fid_dtype)fidc_rw_out(rw)->dtype);
     return done(rw, at_least(rw, fidc_rw_opn(rw, FID_OPID_add_Scalar, gap, fidc_rw_arg(rw, 3)), 0), 4);
+}
+
+/* Products of whole numbers wrap in their own dtype, their sum does not. */
+static fidc_value *product_sum(fidc_rewriter *rw, fidc_value *a, fidc_value *b, int64_t dim) {
+    fidc_value *product = mul(rw, a, b);
+    if (!product) return NULL;
+    fid_dtype dtype = fid_dtype_is_float((fid_dtype)product->dtype) ? (fid_dtype)product->dtype : FID_INT64;
+    fidc_value *sum = RW(rw, sum_dim_IntList, fidc_v(product), fidc_ints(rw->program, &dim, 1), fidc_b(false), fidc_t(dtype));
+    return fidc_rw_cast(rw, sum, (fid_dtype)fidc_rw_out(rw)->dtype);
 }
 
 /* a . b / (|a| |b|) with PyTorch's small number for this loss */
 static fid_status cosine_embedding_loss(fidc_rewriter *rw) {
-    fidc_value *a = operand(rw, 0), *b = operand(rw, 1), *t = operand(rw, 2);
-    if (!a || !b || !t || !a->rank || !b->rank) return fidc_rw_keep(rw);
+    fidc_value *a = fidc_rw_value(rw, 0), *b = fidc_rw_value(rw, 1), *t = fidc_rw_value(rw, 2);
+    if (!a->rank || !b->rank) return fidc_rw_keep(rw);
     int64_t dim = t->rank == 0 ? -1 : 1 - (int64_t)a->rank;
     fidc_value *lengths[2] = {a, b};
-    for (size_t i = 0; i < 2; i++) lengths[i] = fidc_rw_opd(rw, FID_OPID_add_Scalar, fidc_rw_sum_dim(rw, mul(rw, lengths[i], lengths[i]), dim, false), 1e-12);
+    for (size_t i = 0; i < 2; i++) lengths[i] = fidc_rw_opd(rw, FID_OPID_add_Scalar, product_sum(rw, lengths[i], lengths[i], dim), 1e-12);
     fidc_value *root = fidc_rw_op1(rw, FID_OPID_sqrt, mul(rw, lengths[0], lengths[1]));
-    fidc_value *cosine = fidc_rw_op2(rw, FID_OPID_div_Tensor, fidc_rw_sum_dim(rw, mul(rw, a, b), dim, false), root);
+    fidc_value *cosine = fidc_rw_op2(rw, FID_OPID_div_Tensor, product_sum(rw, a, b, dim), root);
     fidc_value *far = at_least(rw, fidc_rw_opn(rw, FID_OPID_sub_Scalar, cosine, fidc_rw_arg(rw, 3)), 0);
     return done(rw, hinge(rw, cosine ? RW(rw, rsub_Scalar, fidc_v(cosine), fidc_i(1)) : NULL, far, t), 4);
 }
 
 static fidc_value *distance(fidc_rewriter *rw, fidc_value *a, fidc_value *b) {
-    fidc_value *gap = fidc_rw_opn(rw, FID_OPID_add_Scalar, sub(rw, a, b), fidc_rw_arg(rw, 5));
+    fidc_value *gap = fidc_rw_cast(rw, sub(rw, a, b), (fid_dtype)fidc_rw_out(rw)->dtype); /* whole numbers wrapped before */
+    gap = fidc_rw_opn(rw, FID_OPID_add_Scalar, gap, fidc_rw_arg(rw, 5));
     int64_t last = -1;
     return gap ? RW(rw, linalg_vector_norm, fidc_v(gap), fidc_rw_arg(rw, 4), fidc_ints(rw->program, &last, 1), fidc_b(false)) : NULL;
 }
 
 static fid_status triplet_margin_loss(fidc_rewriter *rw) {
-    fidc_value *anchor = operand(rw, 0), *positive = operand(rw, 1), *negative = operand(rw, 2);
+    fidc_value *anchor = fidc_rw_value(rw, 0), *positive = fidc_rw_value(rw, 1), *negative = fidc_rw_value(rw, 2);
     fidc_value *near = distance(rw, anchor, positive), *far = distance(rw, anchor, negative);
     if (fidc_rw_bool(rw, 6, false)) far = fidc_rw_op2(rw, FID_OPID_minimum, far, distance(rw, positive, negative));
     fidc_value *gap = fidc_rw_opn(rw, FID_OPID_add_Scalar, sub(rw, near, far), fidc_rw_arg(rw, 3));

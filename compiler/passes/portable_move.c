@@ -1,4 +1,4 @@
-/* Indexing and sorting that upstream's portable kernels lack, by those that they have. */
+/* Indexing that upstream's portable kernels lack, by those that they have. */
 #include "compiler/passes/rewrite.h"
 
 /* ---- Writing by index ---- */
@@ -158,49 +158,6 @@ static fid_status diagonal_scatter(fidc_rewriter *rw) {
     return fidc_rw_become(rw, fidc_rw_permute(rw, RW(rw, index_put, fidc_v(moved), indices, fidc_v(values), fidc_b(false)), back));
 }
 
-/* ---- Sorting by topk of everything ---- */
-
-static fidc_node *sorted(fidc_rewriter *rw, int64_t dim, bool descending, int64_t count) {
-    fidc_arg args[] = {fidc_rw_arg(rw, 0), fidc_i(count), fidc_i(dim), fidc_b(descending), fidc_b(true)};
-    return fidc_rw_emit_node(rw, FID_OPID_topk, args, 5, 0);
-}
-
-/* topk promises no order of equal elements, and neither does a sort that need not be stable. */
-static fid_status sort(fidc_rewriter *rw) {
-    const fidc_value *x = fidc_rw_value(rw, 0);
-    int64_t dim = fidc_rw_dim(rw, 1, -1, x->rank), count = x->rank ? fidc_size(x, (size_t)dim) : -1;
-    if (count < 0) return fidc_rw_keep(rw);
-    fidc_node *all = sorted(rw, dim, fidc_rw_bool(rw, 2, false), count);
-    return all ? fidc_rw_become_all(rw, all->outputs, 2) : fidc_rw_become(rw, NULL);
-}
-
-/* The k-th smallest: the last of the k smallest. */
-static fid_status pick_smallest(fidc_rewriter *rw, int64_t k, int64_t dim, bool keepdim) {
-    fidc_node *smallest = sorted(rw, dim, false, k);
-    fidc_value *picked[2] = {NULL, NULL};
-    for (size_t i = 0; smallest && i < 2; i++) {
-        if (keepdim) picked[i] = fidc_rw_slice(rw, smallest->outputs[i], dim, fidc_i(k - 1), fidc_i(k));
-        else picked[i] = RW(rw, select_copy_int, fidc_v(smallest->outputs[i]), fidc_i(dim), fidc_i(k - 1));
-        if (!picked[i]) return fidc_rw_become(rw, NULL);
-    }
-    return smallest ? fidc_rw_become_all(rw, picked, 2) : fidc_rw_become(rw, NULL);
-}
-
-static fid_status kthvalue(fidc_rewriter *rw) {
-    const fidc_value *x = fidc_rw_value(rw, 0);
-    int64_t k = fidc_rw_int(rw, 1, -1);
-    if (k < 1 || !x->rank) return fidc_rw_keep(rw);
-    return pick_smallest(rw, k, fidc_rw_dim(rw, 2, -1, x->rank), fidc_rw_bool(rw, 3, false));
-}
-
-/* Of an even number the lower of the two in the middle. */
-static fid_status median_dim(fidc_rewriter *rw) {
-    const fidc_value *x = fidc_rw_value(rw, 0);
-    int64_t dim = fidc_rw_dim(rw, 1, -1, x->rank), count = x->rank ? fidc_size(x, (size_t)dim) : -1;
-    if (count < 1) return fidc_rw_keep(rw);
-    return pick_smallest(rw, (count + 1) / 2, dim, fidc_rw_bool(rw, 2, false));
-}
-
 static const fidc_rule_row rows[] = {
     {FID_OPID_index_copy, index_copy},
     {FID_OPID_index_add, index_add},
@@ -209,9 +166,6 @@ static const fidc_rule_row rows[] = {
     {FID_OPID_scatter_reduce_two, scatter_reduce},
     {FID_OPID_constant_pad_nd, constant_pad},
     {FID_OPID_diagonal_scatter, diagonal_scatter},
-    {FID_OPID_sort, sort},
-    {FID_OPID_kthvalue, kthvalue},
-    {FID_OPID_median_dim, median_dim},
 };
 
 void fidc_rules_add_portable_move(fidc_rules *rules) { fidc_rules_add(rules, rows, sizeof rows / sizeof rows[0]); }

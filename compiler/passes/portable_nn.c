@@ -229,5 +229,8 @@ void fidc_rules_add_portable(fidc_rules *rules) {
     fidc_rules_add_portable_image(rules);
     fidc_rules_add_portable_pool(rules);
     fidc_rules_add_portable_move(rules);
+    fidc_rules_add_portable_sort(rules);
+    fidc_rules_add_portable_special(rules);
+    fidc_rules_add_portable_bessel(rules);
     fidc_rules_add_portable_rnn(rules);
 }

@@ -180,11 +180,6 @@ static fid_status right_shift_of_number(fidc_rewriter *rw) { return number_as_te
 
 /* ---- Functions ---- */
 
-static fid_status erfc_rule(fidc_rewriter *rw) {
-    fidc_value *e = fidc_rw_op1(rw, FID_OPID_erf, input(rw));
-    return fidc_rw_become(rw, e ? RW(rw, rsub_Scalar, fidc_v(e), fidc_d(1)) : NULL);
-}
-
 static fid_status exp2_rule(fidc_rewriter *rw) {
     fidc_value *x = input(rw);
     return fidc_rw_become(rw, RW(rw, pow_Scalar, fidc_d(2), fidc_v(x)));
@@ -336,7 +331,6 @@ static const fidc_rule_row rows[] = {
     {FID_OPID_bitwise_xor_Scalar_Tensor, xor_of_number},
     {FID_OPID_bitwise_left_shift_Scalar_Tensor, left_shift_of_number},
     {FID_OPID_bitwise_right_shift_Scalar_Tensor, right_shift_of_number},
-    {FID_OPID_erfc, erfc_rule},
     {FID_OPID_exp2, exp2_rule},
     {FID_OPID_deg2rad, deg2rad},
     {FID_OPID_rad2deg, rad2deg},

@@ -43,7 +43,7 @@ static fid_status pool_3d(fidc_rewriter *rw, bool average) {
     if (!read_pool3d(rw, !average, &p)) return fidc_rw_keep(rw);
     double factor = average ? divisor_factor(rw, &p) : 1;
     if (factor == 0) return fidc_rw_keep(rw);
-    if (!average && rw->node->outputs[1]->uses) return fidc_rw_keep(rw);
+    if (!average && fidc_rw_is_used(rw, 1)) return fidc_rw_keep(rw);
     size_t lead = x->rank - 3u;
     const fidc_expr *rows = fidc_expr_product(rw->program, x->sizes, lead), *one = fidc_expr_const(rw->program, 1);
     const fidc_expr *flat[] = {fidc_expr_binary(rw->program, FIDC_EXPR_MUL, rows, x->sizes[lead]), one, x->sizes[lead + 1], x->sizes[lead + 2]};
@@ -81,7 +81,7 @@ static fid_status adapt(fidc_rewriter *rw, size_t dims, fid_op_id reduce) {
     for (size_t d = x->rank - dims; d < x->rank; d++) {
         if (fidc_size(x, d) < 0 || fidc_size(out, d) < 0) return fidc_rw_keep(rw);
     }
-    if (rw->node->output_count > 1 && rw->node->outputs[1]->uses) return fidc_rw_keep(rw);
+    if (rw->node->output_count > 1 && fidc_rw_is_used(rw, 1)) return fidc_rw_keep(rw);
     for (size_t d = out->rank - dims; d < out->rank && x; d++) x = adapt_dim(rw, x, (int64_t)d, fidc_size(out, d), reduce);
     return fidc_rw_become(rw, x);
 }

@@ -120,6 +120,7 @@ static fid_status apply_rule(fidc_rule rule, fidc_graph *graph, fidc_target targ
     bool fits = false;
     if (rule) FID_TRY(fidc_rw_check(&rw, fidc_takes_numbers(graph->program, node->op), &fits));
     else FID_TRY(wrap_numbers(&rw));
+    if (fits && !node->part_of) node->part_of = ++graph->program->part_count;
     if (fits) FID_TRY(fidc_rw_apply(&rw, rule));
     if (!rw.changed) *inout_node = next;
     else *inout_node = previous ? previous->next : graph->first;
@@ -222,6 +223,26 @@ fidc_value *fidc_rw_value(const fidc_rewriter *rw, uint32_t i) {
     fidc_arg arg = fidc_rw_arg(rw, i);
     fidc_value *value = fidc_value_of(&arg);
     return value && value->type == FIDC_TENSOR ? value : NULL;
+}
+
+static bool names(const fidc_arg *args, uint32_t count, const fidc_value *value) {
+    for (uint32_t i = 0; i < count; i++) {
+        if (args[i].kind == FIDC_ARG_LIST ? names(args[i].as.list.items, args[i].as.list.count, value) : fidc_value_of(&args[i]) == value) return true;
+    }
+    return false;
+}
+
+bool fidc_rw_is_used(const fidc_rewriter *rw, uint32_t output) {
+    const fidc_graph *graph = rw->graph;
+    if (output >= rw->node->output_count) return false;
+    const fidc_value *value = rw->node->outputs[output];
+    for (const fidc_node *node = rw->node->next; node; node = node->next) {
+        if (names(node->args, node->arg_count, value)) return true;
+    }
+    for (uint32_t i = 0; i < graph->mutation_count; i++) {
+        if (fidc_resolve(graph->mutations[i].value) == value) return true;
+    }
+    return names(graph->outputs, graph->output_count, value);
 }
 
 fidc_value *fidc_rw_out(const fidc_rewriter *rw) { return rw->node->outputs[0]; }

@@ -67,6 +67,7 @@ const fidc_arg *fidc_rw_items(const fidc_rewriter *rw, uint32_t i, size_t *out_c
 int64_t fidc_rw_dim(const fidc_rewriter *rw, uint32_t i, int64_t otherwise, size_t rank);
 int64_t fidc_wrap(int64_t dim, size_t rank); /* always within [0, max(rank, 1)) */
 fidc_value *fidc_rw_out(const fidc_rewriter *rw);                          /* output 0 */
+bool fidc_rw_is_used(const fidc_rewriter *rw, uint32_t output);            /* looks through the graph: true of what other rules just made, too */
 
 /* ---- Sizes that may be symbolic ---- */
 
@@ -159,6 +160,9 @@ void fidc_rules_add_portable_nn(fidc_rules *rules);
 void fidc_rules_add_portable_image(fidc_rules *rules);
 void fidc_rules_add_portable_pool(fidc_rules *rules);
 void fidc_rules_add_portable_move(fidc_rules *rules);
+void fidc_rules_add_portable_sort(fidc_rules *rules);
+void fidc_rules_add_portable_special(fidc_rules *rules);
+void fidc_rules_add_portable_bessel(fidc_rules *rules);
 void fidc_rules_add_portable_rnn(fidc_rules *rules);
 
 #endif
