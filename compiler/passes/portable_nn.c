@@ -232,5 +232,6 @@ void fidc_rules_add_portable(fidc_rules *rules) {
     fidc_rules_add_portable_sort(rules);
     fidc_rules_add_portable_special(rules);
     fidc_rules_add_portable_bessel(rules);
+    fidc_rules_add_portable_polynomial(rules);
     fidc_rules_add_portable_rnn(rules);
 }

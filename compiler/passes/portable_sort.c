@@ -181,36 +181,39 @@ static fid_status mode(fidc_rewriter *rw) {
 
 /* ---- Places in a sorted sequence ---- */
 
-/* The number of boundaries (.., n) that do not lie at or above (right: above) each value; NaN lies above all. */
-static fidc_value *count_below(fidc_rewriter *rw, fidc_value *boundaries, fidc_value *values, bool right) {
-    fidc_value *column = fidc_rw_unsqueeze(rw, values, values->rank), *row = boundaries;
-    if (boundaries->rank > 1) row = fidc_rw_unsqueeze(rw, boundaries, boundaries->rank - 1);
-    fidc_value *above = fidc_rw_op2(rw, right ? FID_OPID_gt_Tensor : FID_OPID_ge_Tensor, row, column);
-    if (above && fid_dtype_is_float((fid_dtype)boundaries->dtype)) {
-        fidc_value *order = fidc_rw_op1(rw, FID_OPID_isnan, row);
-        if (right && fid_dtype_is_float((fid_dtype)values->dtype)) {
-            fidc_value *number = fidc_rw_op1(rw, FID_OPID_logical_not, fidc_rw_op1(rw, FID_OPID_isnan, column));
-            order = fidc_rw_op2(rw, FID_OPID_logical_and, order, number);
-        }
-        above = fidc_rw_op2(rw, FID_OPID_logical_or, above, order);
+/* Binary search, all values at once: [start, end) halves as often as the length has bits. The order of comparisons is PyTorch's, which
+ * decides where NaN leads. */
+static fidc_value *search(fidc_rewriter *rw, fidc_value *sequence, fidc_value *values, bool right) {
+    int64_t count = fidc_size(sequence, sequence->rank - 1u);
+    fidc_value *start = fidc_rw_full(rw, values->sizes, values->rank, FID_INT64, fidc_i(0));
+    fidc_value *end = count ? fidc_rw_full(rw, values->sizes, values->rank, FID_INT64, fidc_i(count)) : NULL;
+    for (int64_t rest = count; rest > 0; rest /= 2) {
+        fidc_value *middle = fidc_rw_op2(rw, FID_OPID_add_Tensor, start, end);
+        middle = middle ? RW(rw, bitwise_right_shift_Tensor_Scalar, fidc_v(middle), fidc_i(1)) : NULL;
+        fidc_value *inside = middle ? RW(rw, clamp, fidc_v(middle), fidc_none(), fidc_i(count - 1)) : NULL;
+        if (!inside) return NULL;
+        fidc_value *found = sequence->rank == 1 ? RW(rw, index_Tensor, fidc_v(sequence), fidc_values(rw->program, &inside, 1))
+                                                : take(rw, sequence, sequence->rank - 1, inside);
+        fidc_value *stays = fidc_rw_op2(rw, right ? FID_OPID_gt_Tensor : FID_OPID_ge_Tensor, found, values);
+        fidc_value *goes = fidc_rw_op2(rw, FID_OPID_logical_and, fidc_rw_op1(rw, FID_OPID_logical_not, stays), fidc_rw_op2(rw, FID_OPID_lt_Tensor, start, end));
+        start = fidc_rw_where(rw, goes, fidc_rw_opn(rw, FID_OPID_add_Scalar, middle, fidc_i(1)), start);
+        end = fidc_rw_where(rw, goes, end, middle);
     }
-    fidc_value *below = fidc_rw_cast(rw, fidc_rw_op1(rw, FID_OPID_logical_not, above), FID_INT64);
-    fidc_value *count = below ? fidc_rw_sum_dim(rw, below, below->rank - 1, false) : NULL;
-    return fidc_rw_cast(rw, count, (fid_dtype)fidc_rw_out(rw)->dtype);
+    return fidc_rw_cast(rw, start, (fid_dtype)fidc_rw_out(rw)->dtype);
 }
 
 static fid_status bucketize(fidc_rewriter *rw) {
     fidc_value *values = fidc_rw_value(rw, 0), *boundaries = fidc_rw_value(rw, 1);
-    if (boundaries->rank != 1 || values->rank == FID_MAX_RANK) return fidc_rw_keep(rw);
-    return fidc_rw_become(rw, count_below(rw, boundaries, values, fidc_rw_bool(rw, 3, false)));
+    if (boundaries->rank != 1 || fidc_size(boundaries, 0) < 0) return fidc_rw_keep(rw);
+    return fidc_rw_become(rw, search(rw, boundaries, values, fidc_rw_bool(rw, 3, false)));
 }
 
 static fid_status searchsorted(fidc_rewriter *rw) {
     fidc_value *sequence = fidc_rw_value(rw, 0), *values = fidc_rw_value(rw, 1), *sorter = fidc_rw_value(rw, 5);
-    if (!sequence->rank || values->rank == FID_MAX_RANK || sequence->rank == FID_MAX_RANK) return fidc_rw_keep(rw);
+    if (!sequence->rank || fidc_size(sequence, sequence->rank - 1u) < 0 || (sequence->rank > 1 && sequence->rank != values->rank)) return fidc_rw_keep(rw);
     if (sorter) sequence = take(rw, sequence, sequence->rank - 1, sorter);
     bool right = fidc_rw_bool(rw, 3, false) || !strcmp(fidc_rw_string(rw, 4, ""), "right");
-    return fidc_rw_become(rw, sequence ? count_below(rw, sequence, values, right) : NULL);
+    return fidc_rw_become(rw, sequence ? search(rw, sequence, values, right) : NULL);
 }
 
 static const fidc_rule_row rows[] = {

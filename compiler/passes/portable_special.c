@@ -97,7 +97,7 @@ static fidc_value *cotangent_derivative(fidc_rewriter *rw, fidc_value *x, int n)
 /* At negative whole numbers PyTorch's trigamma divides by what the sine of a rounded multiple of pi leaves. */
 static fidc_value *trigamma_poles(fidc_rewriter *rw) {
     fid_dtype dtype = fidc_compute_dtype((fid_dtype)fidc_rw_out(rw)->dtype);
-    fidc_value *angle = fidc_rw_opd(rw, FID_OPID_mul_Scalar, fidc_rw_cast(rw, fidc_rw_value(rw, 0), dtype), dtype == FID_FLOAT32 ? (double)(float)EULER_PI : EULER_PI);
+    fidc_value *angle = fidc_rw_opd(rw, FID_OPID_mul_Scalar, fidc_rw_cast(rw, fidc_rw_value(rw, 1), dtype), dtype == FID_FLOAT32 ? (double)(float)EULER_PI : EULER_PI);
     fidc_value *sine = fidc_rw_cast(rw, fidc_rw_op1(rw, FID_OPID_sin, angle), FID_FLOAT64);
     return fm_mulc(rw, fm_recip(rw, fm_mul(rw, sine, sine)), EULER_PI * EULER_PI);
 }
@@ -200,8 +200,8 @@ static fidc_value *quantile_of(fidc_rewriter *rw, fidc_value *q, fidc_value *tai
     fidc_value *outer = fm_mul(rw, fidc_rw_where(rw, fm_less(rw, depth, 5), near, far), fidc_rw_op1(rw, FID_OPID_sign, q));
     fidc_value *value = fidc_rw_where(rw, fm_less(rw, size, 0.425), middle, outer);
     fidc_value *end = fm_mulc(rw, fidc_rw_op1(rw, FID_OPID_sign, q), INFINITY);
-    value = fidc_rw_where(rw, fm_equals_number(rw, size, 0.5), end, value);
-    return fidc_rw_where(rw, fm_less_equal(rw, size, 0.5), value, fm_number(rw, NAN)); /* NaN is not less */
+    value = fidc_rw_where(rw, fm_equals_number(rw, tail, 0), end, value);
+    return fidc_rw_where(rw, fidc_rw_opd(rw, FID_OPID_ge_Scalar, tail, 0), value, fm_number(rw, NAN)); /* NaN is not */
 }
 
 static fid_status ndtri(fidc_rewriter *rw) {

@@ -163,6 +163,7 @@ void fidc_rules_add_portable_move(fidc_rules *rules);
 void fidc_rules_add_portable_sort(fidc_rules *rules);
 void fidc_rules_add_portable_special(fidc_rules *rules);
 void fidc_rules_add_portable_bessel(fidc_rules *rules);
+void fidc_rules_add_portable_polynomial(fidc_rules *rules);
 void fidc_rules_add_portable_rnn(fidc_rules *rules);
 
 #endif

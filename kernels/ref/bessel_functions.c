@@ -38,10 +38,10 @@ static double bessel(double x, int order) {
  * The trapezoidal rule is exact to rounding, since the integrand falls doubly exponentially. ---- */
 
 static double second_kind_scaled(double x, double order) {
-    const double step = 1.0 / 32;
     if (x == 0) return INFINITY;
     if (!(x > 0)) return NAN;
     if (isinf(x)) return 0;
+    const double step = x > 64 ? 0.25 / sqrt(x) : 1.0 / 32; /* the integrand is as narrow as 1 / sqrt(x) */
     double sum = 0.5;
     for (int i = 1;; i++) {
         double t = i * step, term = exp(-x * (cosh(t) - 1)) * cosh(order * t);
