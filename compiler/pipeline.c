@@ -37,7 +37,7 @@ static fid_status run_functionalize(fidc_program *program, fidc_target target) {
     return fidc_refuse_aliases(program);
 }
 static fid_status run_share_buffers(fidc_program *program, fidc_target target) { (void)target; return fidc_share_buffers(program); }
-static fid_status run_round_once(fidc_program *program, fidc_target target) { return target == FIDC_TARGET_PORTABLE ? fidc_round_once(program) : FID_OK; }
+static fid_status run_round_once(fidc_program *program, fidc_target target) { (void)target; return fidc_round_once(program); }
 static fid_status run_fold(fidc_program *program, fidc_target target) { (void)target; return fidc_fold(program); }
 static fid_status run_share(fidc_program *program, fidc_target target) { (void)target; return fidc_share(program); }
 static fid_status run_widen(fidc_program *program, fidc_target target) { (void)target; return fidc_widen(program); }
@@ -56,14 +56,14 @@ static fid_status run_partition(fidc_program *program, fidc_target target) {
 typedef struct stage {
     const char *name;
     fid_status (*run)(fidc_program *program, fidc_target target);
-    enum { ALWAYS, FOR_CPU, FOR_BACKEND } when; /* the portable target keeps upstream's operators as they are */
+    enum { ALWAYS, FOR_CPU, FOR_UPSTREAM, FOR_BACKEND } when; /* the portable target keeps upstream's operators as they are */
 } stage;
 
 static const stage stages[] = {
     {"functionalize", run_functionalize, ALWAYS}, /* mutations become results, views become copies that the planner elides */
     {"share-buffers", run_share_buffers, ALWAYS}, /* if asked: buffers of a name are one in all methods; before anything takes them for constants */
     {"decompose", fidc_decompose, ALWAYS},        /* every operator that is left has a kernel for the target */
-    {"round-once", run_round_once, ALWAYS},       /* upstream's kernels: what a call in 16 bits became computes in float32; before constants are final */
+    {"round-once", run_round_once, FOR_UPSTREAM}, /* upstream's kernels: what a call in 16 bits became computes in float32; before constants are final */
     {"fold", run_fold, ALWAYS},                   /* what depends on constants only is a constant */
     {"share", run_share, ALWAYS},                 /* one node for equal work: masks of every layer, repeated views */
     {"fold-norms", run_fold_norms, FOR_BACKEND}, /* batch norms into convolutions of constant weight */
@@ -79,7 +79,8 @@ static const stage stages[] = {
 };
 
 static bool applies(const compilation *c, const stage *s) {
-    return s->when == ALWAYS || (s->when == FOR_CPU ? c->options->target == FIDC_TARGET_CPU : c->options->backend != NULL);
+    if (s->when == FOR_BACKEND) return c->options->backend != NULL;
+    return s->when == ALWAYS || (s->when == FOR_CPU) == (c->options->target == FIDC_TARGET_CPU);
 }
 
 /* Tells that a step begins: reading, each stage, planning, writing. */
