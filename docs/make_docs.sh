@@ -14,7 +14,7 @@ trap 'rm -rf "$new"' EXIT
 ops_page() {
     printf '# Operators\n\nMade by `./run docs` from the operator table (`ops/*.def`); `fidibus ops --json` prints the same for programs.\n\n'
     printf '**reference** is the plain kernel that defines what is right, **cpu** a fast one for float32. A decomposed operator is rewritten\n'
-    printf 'by the compiler into others of this list; programs never contain it.\n\n'
+    printf 'by the compiler into others of this list; programs never contain it. What is refused draws random numbers.\n\n'
     printf '| operator | kind | kernels | |\n|---|---|---|---|\n'
     "$fidibus" ops --markdown
 }

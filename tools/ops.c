@@ -1,6 +1,7 @@
 /* fidibus ops: the operator table. */
 #include <stdlib.h>
 
+#include "compiler/passes/passes.h"
 #include "tools/command.h"
 
 static const option_row options[] = {
@@ -17,7 +18,12 @@ static const char *kind_name(uint8_t kind) {
     return names[kind];
 }
 
-static const char *kernels_of(const fid_op *op) { return op->cpu ? "reference, cpu" : op->reference ? "reference" : "decomposed"; }
+/* Draws of random numbers have no kernel: a program gives the same numbers in every run. */
+static bool is_refused(const fid_op *op) { return op->kind == FID_OP_RANDOM && !op->reference && !fidc_is_decomposed(op); }
+
+static const char *kernels_of(const fid_op *op) {
+    return op->cpu ? "reference, cpu" : op->reference ? "reference" : is_refused(op) ? "refused" : "decomposed";
+}
 
 static void print_row(const fid_op *op) {
     char name[120];
@@ -66,17 +72,18 @@ static int run(arguments *a) {
     if (a->file_count) return usage_error(a, "it takes no file");
     if (option_flag(a, "--markdown")) return print_markdown();
     if (json) puts("[");
-    size_t kernels = 0, fast = 0, count = fid_builtin_ops.count;
+    size_t kernels = 0, fast = 0, refused = 0, count = fid_builtin_ops.count;
     for (size_t i = 0; i < count; i++) {
         const fid_op *op = &fid_builtin_ops.ops[i];
         kernels += op->reference != NULL;
         fast += op->cpu != NULL;
+        refused += is_refused(op);
         if (json) print_json_row(op, i + 1 == count);
         else print_row(op);
     }
     if (json) puts("]");
-    else printf("\n%zu operators: %zu with a reference kernel, %zu of them with a fast one; %zu are decomposed by the compiler\n", count, kernels, fast,
-                count - kernels);
+    else printf("\n%zu operators: %zu with a reference kernel, %zu of them with a fast one; %zu are decomposed by the compiler, %zu random ones refused\n",
+                count, kernels, fast, count - kernels - refused, refused);
     return EXIT_OK;
 }
 

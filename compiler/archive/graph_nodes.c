@@ -313,6 +313,25 @@ static int64_t first_elements(const fidc_node *node) {
     return count;
 }
 
+/* Does the shape depend on a number that only data tell? */
+static bool has_unknown_number(const fidc_node *node) {
+    for (uint32_t i = 0; i < node->arg_count; i++) {
+        const fidc_value *value = fidc_value_of(&node->args[i]);
+        if (value && value->type == FIDC_INT && value->number && value->number->low != value->number->high) return true;
+    }
+    return false;
+}
+
+/* x[i:j]: a part is no larger than the whole; at which i it is largest, the largest i does not show. */
+static void bound_part(const fidc_node *node) {
+    const fidc_value *whole = fidc_value_of(&node->args[0]), *part = node->outputs[0];
+    if (!fidc_is(node, FID_OPID_slice_Tensor) && !fidc_is(node, FID_OPID_slice_copy_Tensor)) return;
+    for (size_t d = 0; whole && d < part->rank && d < whole->rank; d++) {
+        int64_t high = fidc_expr_at(whole->sizes[d], FIDC_AT_HIGH);
+        if (is_unbacked(part->sizes[d]) && part->sizes[d]->high > high) fidc_expr_set_high(part->sizes[d], high);
+    }
+}
+
 enum { MOST_BOUNDED = 8 };
 
 /* The archive often knows no bound of a size that only data tell (index with a mask: u0); the operator's shape function does. */
@@ -323,6 +342,10 @@ static fid_status bound_unbacked(const fidc_node *node) {
     if (!found || !node->op->shape || node->output_count > MOST_BOUNDED) return FID_OK;
     for (uint32_t i = 0; i < node->arg_count; i++)
         if (!is_bounded(&node->args[i])) return FID_OK;
+    if (has_unknown_number(node)) {
+        bound_part(node);
+        return FID_OK;
+    }
     FID_TRY(fidc_infer_at(node, FIDC_AT_HIGH, metas, node->output_count));
     for (uint32_t i = 0; i < node->output_count; i++) {
         const fidc_value *value = node->outputs[i];

@@ -24,6 +24,16 @@ static fid_status native_dropout(fidc_rewriter *rw) {
     return fidc_rw_become_all(rw, (fidc_value *[]){x, all}, 2);
 }
 
+/* leaky_relu with the mean of the slopes. */
+static fid_status rrelu_from(fidc_rewriter *rw, uint32_t lower) {
+    if (fidc_rw_bool(rw, lower + 2, false)) return fidc_rw_refuse(rw, "rrelu in training mode; export the model after model.eval()");
+    double slope = (fidc_rw_double(rw, lower, 1.0 / 8) + fidc_rw_double(rw, lower + 1, 1.0 / 3)) / 2;
+    return fidc_rw_become(rw, fidc_rw_opn(rw, FID_OPID_leaky_relu, fidc_rw_value(rw, 0), fidc_d(slope)));
+}
+
+static fid_status rrelu(fidc_rewriter *rw) { return rrelu_from(rw, 1); }
+static fid_status rrelu_with_noise(fidc_rewriter *rw) { return rrelu_from(rw, 2); }
+
 static const fidc_rule_row noops[] = {
     {FID_OPID_clone, same},
     {FID_OPID_alias_copy, same},
@@ -33,6 +43,8 @@ static const fidc_rule_row noops[] = {
     {FID_OPID__to_copy, to_copy},
     {FID_OPID__to_dim_order_copy, to_copy},
     {FID_OPID_native_dropout, native_dropout},
+    {FID_OPID_rrelu, rrelu},
+    {FID_OPID_rrelu_with_noise, rrelu_with_noise},
     {FID_OPID__assert_tensor_metadata, drop},
     {FID_OPID__assert_scalar, drop},
     {FID_OPID__assert_async, drop},
@@ -81,6 +93,13 @@ static void gather_complex(fidc_rules *rules, fidc_target target) {
     (void)target;
     fidc_rules_add_complex(rules);
     fidc_rules_add_complex_product(rules);
+}
+
+bool fidc_is_decomposed(const fid_op *op) {
+    fidc_rules rules = {{0}};
+    gather_rules(&rules, FIDC_TARGET_CPU);
+    size_t id = (size_t)(op - fid_builtin_ops.ops);
+    return id < FID_OP_COUNT && rules.by_op[id];
 }
 
 /* Complex operands are taken apart when only operators with kernels are left; what that makes is decomposed in turn. */

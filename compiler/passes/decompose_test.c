@@ -134,6 +134,24 @@ static void a_copy_into_another_dtype_is_a_dim_order_operator_for_upstream(void 
             "}\n");
 }
 
+static void a_fraction_is_added_in_the_dtype_of_the_result_for_upstream(void **state) {
+    (void)state;
+    const char *sum = "method forward(%x: i64[2]) {\n  %a: f32[2] = aten.add.Scalar(%x, 0.5, 1)\n  return %a\n}\n";
+    becomes(FIDC_TARGET_CPU, sum, sum);
+    becomes(FIDC_TARGET_PORTABLE, sum,
+            "method forward(%x: i64[2]) {\n"
+            "  %_0: f32[2] = dim_order_ops._to_dim_order_copy(%x, dtype.f32, None, None, None, False, [0])\n"
+            "  %a: f32[2] = aten.add.Scalar(%_0, 0.5, 1)\n"
+            "  return %a\n"
+            "}\n");
+}
+
+static void outside_training_rrelu_has_one_slope(void **state) {
+    (void)state;
+    becomes(FIDC_TARGET_CPU, "method forward(%x: f32[2]) {\n  %a: f32[2] = aten.rrelu(%x, 0.25, 0.75, False, None)\n  return %a\n}\n",
+            "method forward(%x: f32[2]) {\n  %a: f32[2] = aten.leaky_relu(%x, 0.5)\n  return %a\n}\n");
+}
+
 static void training_mode_is_refused(void **state) {
     (void)state;
     pass_check c;
@@ -340,6 +358,8 @@ int main(void) {
         cmocka_unit_test(a_global_average_is_a_mean),
         cmocka_unit_test(linear_stays_on_the_cpu_and_is_a_product_for_upstream),
         cmocka_unit_test(a_copy_into_another_dtype_is_a_dim_order_operator_for_upstream),
+        cmocka_unit_test(a_fraction_is_added_in_the_dtype_of_the_result_for_upstream),
+        cmocka_unit_test(outside_training_rrelu_has_one_slope),
         cmocka_unit_test(training_mode_is_refused),
         cmocka_unit_test(new_nodes_tell_the_source_of_the_old),
         cmocka_unit_test(the_portable_form_gives_the_same_numbers),

@@ -177,7 +177,14 @@ static fid_status meshgrid(fidc_rewriter *rw) {
 
 /* ---- Parts ---- */
 
-static fid_status select_index(fidc_rewriter *rw) { return fidc_rw_rename(rw, FID_OPID_select_copy_int); }
+/* An index that only data tell may be any number for all that is known here: the sizes are those of the archive. */
+static fid_status select_index(fidc_rewriter *rw) {
+    fidc_arg index = fidc_rw_arg(rw, 2);
+    if (!fidc_value_of(&index)) return fidc_rw_rename(rw, FID_OPID_select_copy_int);
+    rw->node->op = &rw->program->ops->ops[FID_OPID_select_copy_int];
+    rw->changed = true;
+    return FID_OK;
+}
 
 static bool covers_all(const fidc_rewriter *rw, const fidc_value *x) {
     const fidc_value *out = fidc_rw_out(rw);

@@ -27,6 +27,8 @@ fid_status fidc_share_buffers(fidc_program *program);
  * composite operators are rewritten into rows that have a kernel. For FIDC_TARGET_PORTABLE: only operators that upstream's runtime
  * registers, with the dtypes it takes. (passes/decompose*.c) */
 fid_status fidc_decompose(fidc_program *program, fidc_target target);
+/* Has a built-in row a rule there? (A rule may still leave or refuse a call.) */
+bool fidc_is_decomposed(const fid_op *op);
 
 /* Evaluates nodes whose arguments are all constant, by their reference kernels; shares equal constants. (passes/fold.c) */
 fid_status fidc_fold(fidc_program *program);

@@ -104,6 +104,12 @@ static fid_status square(fidc_rewriter *rw) {
     return fidc_rw_become(rw, mul(rw, x, x));
 }
 
+/* Upstream's fast kernel takes a fraction only where the tensor has a float dtype already. */
+static fid_status add_number(fidc_rewriter *rw) {
+    if (fidc_rw_value(rw, 0)->dtype == fidc_rw_out(rw)->dtype) return fidc_rw_keep(rw);
+    return fidc_rw_become(rw, RW(rw, add_Scalar, fidc_v(input(rw)), fidc_rw_arg(rw, 1), fidc_rw_arg(rw, 2)));
+}
+
 static fid_status rsub_tensor(fidc_rewriter *rw) {
     return fidc_rw_become(rw, RW(rw, sub_Tensor, fidc_rw_arg(rw, 1), fidc_rw_arg(rw, 0), fidc_rw_arg(rw, 2)));
 }
@@ -308,6 +314,7 @@ static const fidc_rule_row rows[] = {
     {FID_OPID_softshrink, softshrink},
     {FID_OPID_threshold, threshold},
     {FID_OPID_square, square},
+    {FID_OPID_add_Scalar, add_number},
     {FID_OPID_rsub_Tensor, rsub_tensor},
     {FID_OPID_addcmul, addcmul},
     {FID_OPID_addcdiv, addcdiv},

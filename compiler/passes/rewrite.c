@@ -49,11 +49,14 @@ static fid_status infer_quietly(fidc_node *node, fid_meta *metas) {
     return status;
 }
 
+/* x[i]: no hint of an index that data tell need lie within the dimension, and the sizes do not depend on it. */
+static bool has_unknown_index(const fidc_node *node) { return fidc_is(node, FID_OPID_select_int) && fidc_value_of(&node->args[2]); }
+
 /* *out_fits false: sizes that only running tells do not go together at their hints, so the rule leaves the node alone. */
 static fid_status check_shapes(fidc_node *node, bool *out_fits) {
     fidc_program *program = node->graph->program;
     *out_fits = true;
-    if (!node->op->shape || !node->output_count) return FID_OK;
+    if (!node->op->shape || !node->output_count || has_unknown_index(node)) return FID_OK;
     size_t bytes = node->output_count * sizeof(fid_meta);
     fid_meta *metas = fid_allocate(program->allocator, bytes);
     if (!metas) return fid_fail(program->sink, FID_OUT_OF_MEMORY, "no memory for %u shapes", node->output_count);

@@ -251,6 +251,15 @@ def sizes_that_data_tell():
 
 
 @case
+def indices_that_data_tell():
+    """x[i] with i in a tensor: any index within the dimension, from its end too, and of dimensions of size 1."""
+    x = torch.rand(4, 1, 3)
+    same(lambda x, i: (x[i], x.select(2, i) * 2, x[i:], x[:i]), *((x, torch.tensor(i)) for i in (2, 0, 1)))
+    same(lambda x, i: x[i], *((x, torch.tensor(i)) for i in (3, -4, -1, 0)))
+    same(lambda x, i: (x.transpose(0, 1)[i], x.select(1, i)), *((x, torch.tensor(i)) for i in (0, -1)))
+
+
+@case
 def tensors_without_dimensions():
     """EX14: a 0-d input was refused."""
     same(lambda n, x: (x * n, n + 1, n.clone()), (torch.tensor(4), torch.rand(3)), (torch.tensor(-1), torch.rand(3)))

@@ -56,4 +56,4 @@ class Plans:
         if self.above:
             print(f"zoo: cpu plans above upstream's: {' '.join(self.above)}")
         if self.ratios:
-            print(f"zoo: compiling takes 1/{statistics.median(self.ratios):.0f} of upstream's time in the median of {len(self.ratios)} models, 1/{min(self.ratios):.0f} at least")
+            print(f"zoo: the compile command takes 1/{statistics.median(self.ratios):.0f} of upstream's recorded time in the median of {len(self.ratios)} models, 1/{min(self.ratios):.0f} at least")
