@@ -4,6 +4,7 @@
 
 #include "ops/activation.h"
 #include "ops/window.h"
+#include "ops/winograd.h"
 
 /* Columns of one panel of packed weights: kernels/cpu/README.md. */
 #define FID_PANEL 16
@@ -17,11 +18,12 @@ static inline bool fid_is_pairs(const fid_tensor *weight) {
     return weight->dtype == FID_BFLOAT16 && weight->rank == 3 && weight->sizes[2] == FID_PAIR_COLUMNS;
 }
 /* Weights of a convolution by Winograd's algorithm, F(m x m) (ops/winograd.h): [panels, positions, in_channels, 16], float32, for kernels of
- * 3x3 with stride 1, dilation 1 and one group. The number of positions tells m: 16 for 2, 36 for 4. 0: the weights are others. */
+ * 3x3 with stride 1, dilation 1 and one group. The number of positions tells m: 16 for 2, 25 for 3, 36 for 4. 0: the weights are others. */
 static inline int64_t fid_winograd_positions(int64_t m) { return (m + 2) * (m + 2); }
 static inline int64_t fid_winograd_tile(const fid_tensor *weight) {
-    if (weight->rank != 4) return 0;
-    return weight->sizes[1] == fid_winograd_positions(2) ? 2 : weight->sizes[1] == fid_winograd_positions(4) ? 4 : 0;
+    for (int64_t m = FID_WINOGRAD_LEAST; m <= FID_WINOGRAD_MOST; m++)
+        if (weight->rank == 4 && weight->sizes[1] == fid_winograd_positions(m)) return m;
+    return 0;
 }
 /* Element (row, column) of panel `panel` of `rows` rows, in elements. */
 static inline int64_t fid_packed_offset(bool pairs, int64_t rows, int64_t panel, int64_t row, int64_t column) {

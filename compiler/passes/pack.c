@@ -124,10 +124,10 @@ static bool pack_convolution(fidc_program *program, const fidc_value *weight, fi
     return true;
 }
 
-static bool is_winograd(fidc_packing packing) { return packing == FIDC_PACK_WINOGRAD2 || packing == FIDC_PACK_WINOGRAD4; }
+static bool is_winograd(fidc_packing packing) { return packing >= FIDC_PACK_WINOGRAD2; }
 
 static bool pack_winograd(fidc_program *program, const fidc_value *weight, fidc_packed *p) {
-    int64_t m = p->packing == FIDC_PACK_WINOGRAD2 ? 2 : 4;
+    int64_t m = (int64_t)(p->packing - FIDC_PACK_WINOGRAD2) + FID_WINOGRAD_LEAST;
     plain_weight plain;
     fid_convolution conv;
     if (!convolution_of(program, weight, 1, &plain, &conv)) return false;
@@ -142,7 +142,8 @@ static bool pack_winograd(fidc_program *program, const fidc_value *weight, fidc_
 }
 
 static const char *const packings[] = {[FIDC_PACK_ROWS] = "rows", [FIDC_PACK_COLUMNS] = "columns", [FIDC_PACK_CONVOLUTION] = "convolution",
-                                       [FIDC_PACK_WINOGRAD2] = "winograd2", [FIDC_PACK_WINOGRAD4] = "winograd4"};
+                                       [FIDC_PACK_WINOGRAD2] = "winograd2", [FIDC_PACK_WINOGRAD3] = "winograd3",
+                                       [FIDC_PACK_WINOGRAD4] = "winograd4"};
 
 /* From panels of float32 to pairs in bfloat16. Depthwise weights, one channel a sum, stay as they are. */
 static bool pack_pairs(fidc_program *program, const fidc_value *weight, fidc_packed *p) {

@@ -9,7 +9,8 @@ typedef enum fidc_packing {
     FIDC_PACK_COLUMNS,     /* a plain second operand: (in, out) */
     FIDC_PACK_CONVOLUTION, /* (out, in / groups, kernel...) */
     FIDC_PACK_WINOGRAD2,   /* (out, in, 3, 3) for Winograd's algorithm with tiles of 2x2 outputs */
-    FIDC_PACK_WINOGRAD4,   /* and of 4x4 */
+    FIDC_PACK_WINOGRAD3,   /* of 3x3 */
+    FIDC_PACK_WINOGRAD4,   /* of 4x4 */
 } fidc_packing;
 
 typedef struct fidc_packed fidc_packed;

@@ -32,7 +32,7 @@ void fidk_conv_run(const fidk_conv *conv, void *scratch);
 size_t fidk_conv_packed_floats(const fid_convolution *conv);
 void fidk_conv_pack(const fid_convolution *conv, float *out_packed);
 
-/* The same for Winograd's F(m x m), m 2 or 4; the plain weight is one of 3x3 in one group. Computed in double, rounded once. */
+/* The same for Winograd's F(m x m), m 2 to 4; the plain weight is one of 3x3 in one group. Computed in double, rounded once. */
 size_t fidk_winograd_packed_floats(const fid_convolution *conv, int64_t m);
 void fidk_winograd_pack(const fid_convolution *conv, int64_t m, float *out_packed);
 

@@ -11,6 +11,7 @@
 #include "kernels/cpu/pack_weights.h"
 
 #define DEPTH 320            /* of a product: two panels take 40 KiB */
+#define EXACT_DEPTH 32       /* for m > 2: sums of sums round less, and transforms back magnify what was rounded */
 #define LEAST_FLOATS 131072  /* of transformed inputs: 512 KiB ... */
 #define MOST_FLOATS 524288   /* ... and 2 MiB where weights, which every block reads again, are as large */
 #define MOST_COLUMNS 256
@@ -93,7 +94,7 @@ static void transform_tile(const winograd_plan *p, size_t tile, float *out) {
             bool inside = i >= 0 && i < w->in[1] && j >= 0 && j < w->in[2];
             *pixel++ = inside ? image + (size_t)(i * w->in[2] + j) * channels : p->zeros;
         }
-    p->conv->tiles->winograd_in[p->m / 4](&t);
+    p->conv->tiles->winograd_in[p->m - FID_WINOGRAD_LEAST](&t);
 }
 
 /* Activations that the tile does not apply as a clamp. */
@@ -120,7 +121,7 @@ static void finish_tile(const winograd_plan *p, size_t tile, const float *sums, 
                            .bias = conv->bias ? conv->bias + n : NULL, .add = conv->add ? conv->add + offset : NULL, .out = conv->out + offset,
                            .line = (size_t)out[2] * conv->out_channels, .pixel = conv->out_channels, .lines = smaller(p->m, (size_t)out[1] - at.y),
                            .columns = smaller(p->m, (size_t)out[2] - at.x), .channels = columns, .low = clamp.low, .high = clamp.high};
-    conv->tiles->winograd_out[p->m / 4](&t);
+    conv->tiles->winograd_out[p->m - FID_WINOGRAD_LEAST](&t);
     activate_rest(conv, &t);
 }
 
@@ -131,11 +132,10 @@ static void transform_tiles(const winograd_plan *p, size_t first, size_t begin, 
     for (size_t i = begin; i < end; i++) transform_tile(p, i, values + (i - first) * p->row);
 }
 
-/* sums (count, columns) = values (count, in_channels) * panels at one position; k in parts, so that panels stay in the first-level
- * cache. These products are small: a plan for each would take longer than it saves. */
+/* sums (count, columns) = values (count, in_channels) * panels at one position; k in parts. These products are small: a plan for each would take longer than it saves. */
 static void multiply_position(const winograd_plan *p, size_t count, const float *values, const float *panel, size_t columns, float *sums) {
     const fidk_tiles *t = p->conv->tiles;
-    size_t step = round_up(t->product_columns, FIDK_PANEL), k = p->conv->in_channels, parts = k ? (k + DEPTH - 1) / DEPTH : 1, tiles = (count + t->product_rows - 1) / t->product_rows;
+    size_t step = round_up(t->product_columns, FIDK_PANEL), k = p->conv->in_channels, depth = p->m > 2 ? EXACT_DEPTH : DEPTH, parts = k ? (k + depth - 1) / depth : 1, tiles = (count + t->product_rows - 1) / t->product_rows;
     fidk_matmul product = {.a_stride = p->row, .b_row = FIDK_PANEL, .b_panel = p->positions * k * FIDK_PANEL, .c_stride = p->columns};
     for (size_t part = 0; part < parts; part++) {
         size_t first = fidk_part_begin(k, parts, part);

@@ -44,12 +44,12 @@ static fid_value *add_of(const layer *l) {
 static void fast_kernel_matches(void **state) {
     const char *names[] = {"none", "relu", "clamp", "silu"};
     (void)state;
-    for (size_t i = 0; i < 8 * LAYERS; i++) {
-        const layer *l = &layers[i / 8];
+    for (size_t i = 0; i < 12 * LAYERS; i++) {
+        const layer *l = &layers[i / 12];
         size_t way = i % 4;
         fid_convolution conv = plain(l, 0.5f);
-        COMPARE(fused_convolution, 1, 1e-4, ARGUMENTS(l, input_of(l), packed(&conv, i % 8 < 4 ? 2 : 4), way % 2 ? FLOATS(ROW_MAJOR, 1, l->out) : NOTHING,
-                                                     way > 1 ? add_of(l) : NOTHING, names[(way + i / 8) % 4], way == 3 ? FLOATS(ROW_MAJOR, 1, l->out) : NOTHING));
+        COMPARE(fused_convolution, 1, 1e-4, ARGUMENTS(l, input_of(l), packed(&conv, 2 + (int64_t)(i / 4 % 3)), way % 2 ? FLOATS(ROW_MAJOR, 1, l->out) : NOTHING,
+                                                     way > 1 ? add_of(l) : NOTHING, names[(way + i / 12) % 4], way == 3 ? FLOATS(ROW_MAJOR, 1, l->out) : NOTHING));
         testing_free();
     }
 }
@@ -58,14 +58,14 @@ static void fast_kernel_matches(void **state) {
 static void transforms_give_the_convolution(void **state) {
     const fid_op *op = &fid_builtin_ops.ops[FID_OPID_fused_convolution];
     (void)state;
-    for (size_t i = 0; i < 2 * LAYERS; i++) {
-        const layer *l = &layers[i / 2];
+    for (size_t i = 0; i < 3 * LAYERS; i++) {
+        const layer *l = &layers[i / 3];
         fid_convolution conv = plain(l, 1);
         fid_value *args[] = {ARGUMENTS(l, input_of(l), packed(&conv, 0), NOTHING, NOTHING, "none", NOTHING)};
         fid_tensor *direct = testing_run(op, op->reference, 14, args, 1, 0, 1, NULL);
-        args[1] = packed(&conv, i % 2 ? 4 : 2);
+        args[1] = packed(&conv, 2 + (int64_t)(i % 3));
         double distance = testing_distance(testing_run(op, op->reference, 14, args, 1, 0, 1, NULL), direct);
-        if (!(distance <= 1e-5)) fail_msg("layer %zu: off by %g", i / 2, distance);
+        if (!(distance <= 1e-5)) fail_msg("layer %zu, F(%zu): off by %g", i / 3, i % 3 + 2, distance);
         testing_free();
     }
 }
@@ -73,17 +73,17 @@ static void transforms_give_the_convolution(void **state) {
 /* Rounding in float32 stays near to that of direct sums: inputs and sums as in a network, of size 1. */
 static void rounding_is_small(void **state) {
     const fid_op *op = &fid_builtin_ops.ops[FID_OPID_fused_convolution];
-    static const double most[] = {2e-6, 1e-5};
+    static const double most[] = {2e-6, 3e-6, 5e-6};
     (void)state;
     for (int64_t channels = 64; channels <= 512; channels *= 2) {
-        for (size_t i = 0; i < 2; i++) {
+        for (size_t i = 0; i < 3; i++) {
             layer l = {1, channels, 16, 14, 14, 1, 1};
             fid_convolution conv = plain(&l, 1 / sqrtf((float)channels));
             fid_value *args[] = {ARGUMENTS(&l, input_of(&l), packed(&conv, 0), NOTHING, NOTHING, "none", NOTHING)};
             fid_tensor *right = testing_run(op, op->reference, 14, args, 1, 0, 1, NULL);
-            args[1] = packed(&conv, i ? 4 : 2);
+            args[1] = packed(&conv, 2 + (int64_t)i);
             double distance = testing_distance(testing_run(op, op->cpu, 14, args, 1, fid_cpu_detect(), 1, NULL), right);
-            if (!(distance <= most[i])) fail_msg("%d channels, F(%d): off by %g", (int)channels, i ? 4 : 2, distance);
+            if (!(distance <= most[i])) fail_msg("%d channels, F(%zu): off by %g", (int)channels, i + 2, distance);
             testing_free();
         }
     }
@@ -92,7 +92,7 @@ static void rounding_is_small(void **state) {
 static void nan_comes_out(void **state) {
     const fid_op *op = &fid_builtin_ops.ops[FID_OPID_fused_convolution];
     (void)state;
-    for (int64_t m = 2; m <= 4; m += 2) {
+    for (int64_t m = 2; m <= 4; m++) {
         layer l = {1, 16, 16, 9, 9, 1, 1};
         fid_convolution conv = plain(&l, 1);
         fid_value *input = input_of(&l);
@@ -110,7 +110,7 @@ static void wrong_calls_are_refused(void **state) {
     const fid_op *op = &fid_builtin_ops.ops[FID_OPID_fused_convolution];
     (void)state;
     struct { size_t argument; fid_value *value; } wrong[] = {
-        {1, FLOATS(ROW_MAJOR, 1, 1, 16, 5, 16)}, {1, FLOATS(ROW_MAJOR, 1, 2, 16, 4, 16)}, {1, FLOATS(ROW_MAJOR, 1, 1, 25, 4, 16)},
+        {1, FLOATS(ROW_MAJOR, 1, 1, 16, 5, 16)}, {1, FLOATS(ROW_MAJOR, 1, 2, 16, 4, 16)}, {1, FLOATS(ROW_MAJOR, 1, 1, 24, 4, 16)},
         {1, FLOATS(ROW_MAJOR, 1, 1, 16, 4, 8)},  {5, INTS(3, 1)},                           {6, INTS(2, 2)},
         {8, INTS(2, 2)},                         {9, INT(2)},                               {4, INT(17)},
     };

@@ -8,7 +8,7 @@ size_t fidk_winograd_packed_floats(const fid_convolution *conv, int64_t m) {
 
 /* G g G' of the filter at `from`, each position `step` floats behind the one before. */
 static void transform_filter(const fid_winograd *by, int64_t n, const float *from, int64_t line, int64_t column, size_t step, float *out) {
-    double half[FID_WINOGRAD_MOST][3];
+    double half[FID_WINOGRAD_LINE][3];
     for (int64_t i = 0; i < n; i++)
         for (int64_t x = 0; x < 3; x++) {
             half[i][x] = 0;

@@ -1,8 +1,29 @@
 /* Bodies of the Winograd transforms (ops/winograd.h): the matrices as sums, constants unrolled, first down the columns of a tile and
  * then across its rows, a vector of channels at a time. */
 
-#define WINOGRAD_PP ((float)(FID_WINOGRAD_P * FID_WINOGRAD_P))
-#define WINOGRAD_QQ ((float)(FID_WINOGRAD_Q * FID_WINOGRAD_Q))
+typedef struct winograd_points {
+    vec p, q, pp, qq; /* and their squares */
+} winograd_points;
+
+VEC_INLINE winograd_points winograd_points_of(const int m) {
+    const float p = m == 3 ? (float)FID_WINOGRAD3_P : (float)FID_WINOGRAD4_P, q = m == 3 ? (float)FID_WINOGRAD3_Q : (float)FID_WINOGRAD4_Q;
+    return (winograd_points){vec_set(p), vec_set(q), vec_set(p * p), vec_set(q * q)};
+}
+
+/* Points +-p and +-q of B' d: x^3 - x qq and x^2 - qq times x or p, and so on; `d` from the lowest power on. */
+VEC_INLINE void winograd_in_pairs(const winograd_points *at, const vec *d, vec *to, const size_t step) {
+    vec odd_p = vec_fnma(at->qq, d[1], d[3]), even_p = vec_fnma(at->qq, d[0], d[2]);
+    vec odd_q = vec_fnma(at->pp, d[1], d[3]), even_q = vec_fnma(at->pp, d[0], d[2]);
+    to[0] = vec_fma(at->p, even_p, odd_p);
+    to[step] = vec_fnma(at->p, even_p, odd_p);
+    to[2 * step] = vec_fma(at->q, even_q, odd_q);
+    to[3 * step] = vec_fnma(at->q, even_q, odd_q);
+}
+
+/* (x^2 - pp) (x^2 - qq): the point 0, or infinity. */
+VEC_INLINE vec winograd_in_end(const winograd_points *at, const vec *d) {
+    return vec_fma(vec_mul(at->pp, at->qq), d[0], vec_fnma(vec_add(at->pp, at->qq), d[2], d[4]));
+}
 
 /* B' d for one line of d. */
 VEC_INLINE void winograd_in_line(const int m, const vec *d, vec *to, const size_t step) {
@@ -13,38 +34,42 @@ VEC_INLINE void winograd_in_line(const int m, const vec *d, vec *to, const size_
         to[3 * step] = vec_sub(d[3], d[1]);
         return;
     }
-    const vec p = vec_set((float)FID_WINOGRAD_P), q = vec_set((float)FID_WINOGRAD_Q), pp = vec_set(WINOGRAD_PP), qq = vec_set(WINOGRAD_QQ);
-    const vec both = vec_set(WINOGRAD_PP + WINOGRAD_QQ), product = vec_set(WINOGRAD_PP * WINOGRAD_QQ);
-    vec even_p = vec_fnma(qq, d[2], d[4]), odd_p = vec_fnma(qq, d[1], d[3]);
-    vec even_q = vec_fnma(pp, d[2], d[4]), odd_q = vec_fnma(pp, d[1], d[3]);
-    to[0] = vec_fma(product, d[0], vec_fnma(both, d[2], d[4]));
-    to[step] = vec_fma(p, odd_p, even_p);
-    to[2 * step] = vec_fnma(p, odd_p, even_p);
-    to[3 * step] = vec_fma(q, odd_q, even_q);
-    to[4 * step] = vec_fnma(q, odd_q, even_q);
-    to[5 * step] = vec_fma(product, d[1], vec_fnma(both, d[3], d[5]));
+    const winograd_points at = winograd_points_of(m);
+    if (m == 3) {
+        winograd_in_pairs(&at, d, to, step);
+        to[4 * step] = winograd_in_end(&at, d);
+        return;
+    }
+    to[0] = winograd_in_end(&at, d);
+    winograd_in_pairs(&at, d + 1, to + step, step);
+    to[5 * step] = winograd_in_end(&at, d + 1);
 }
 
 /* A' d for one line of d. */
 VEC_INLINE void winograd_out_line(const int m, const vec *d, vec *to, const size_t step) {
-    vec sum_p = vec_add(d[1], d[2]), difference_p = vec_sub(d[1], d[2]);
+    const size_t zero = m != 3; /* the first point is 0 */
+    vec sum_p = vec_add(d[zero], d[zero + 1]), difference_p = vec_sub(d[zero], d[zero + 1]);
     if (m == 2) {
         to[0] = vec_add(d[0], sum_p);
         to[step] = vec_add(d[3], difference_p);
         return;
     }
-    const vec p = vec_set((float)FID_WINOGRAD_P), q = vec_set((float)FID_WINOGRAD_Q), pp = vec_set(WINOGRAD_PP), qq = vec_set(WINOGRAD_QQ);
-    vec sum_q = vec_add(d[3], d[4]), difference_q = vec_sub(d[3], d[4]);
-    vec odd_p = vec_mul(p, difference_p), odd_q = vec_mul(q, difference_q);
-    to[0] = vec_add(d[0], vec_add(sum_p, sum_q));
+    const winograd_points at = winograd_points_of(m);
+    vec sum_q = vec_add(d[zero + 2], d[zero + 3]), difference_q = vec_sub(d[zero + 2], d[zero + 3]);
+    vec odd_p = vec_mul(at.p, difference_p), odd_q = vec_mul(at.q, difference_q);
+    to[0] = m == 3 ? vec_add(sum_p, sum_q) : vec_add(d[0], vec_add(sum_p, sum_q));
     to[step] = vec_add(odd_p, odd_q);
-    to[2 * step] = vec_fma(pp, sum_p, vec_mul(qq, sum_q));
-    to[3 * step] = vec_fma(pp, odd_p, vec_fma(qq, odd_q, d[5]));
+    if (m == 3) {
+        to[2 * step] = vec_fma(at.pp, sum_p, vec_fma(at.qq, sum_q, d[4]));
+        return;
+    }
+    to[2 * step] = vec_fma(at.pp, sum_p, vec_mul(at.qq, sum_q));
+    to[3 * step] = vec_fma(at.pp, odd_p, vec_fma(at.qq, odd_q, d[5]));
 }
 
 VEC_INLINE void winograd_in_vector(const fidk_winograd_in *t, size_t c, const int m, const bool masked, vecm mask) {
     const size_t n = (size_t)m + 2;
-    vec half[36], line[6];
+    vec half[FID_WINOGRAD_LINE * FID_WINOGRAD_LINE], line[FID_WINOGRAD_LINE];
     UNROLL_ALL for (size_t x = 0; x < n; x++) {
         UNROLL_ALL for (size_t y = 0; y < n; y++) line[y] = masked ? vec_load_some(t->pixel[y * n + x] + c, mask) : vec_load(t->pixel[y * n + x] + c);
         winograd_in_line(m, line, half + x, n);
@@ -70,7 +95,7 @@ VEC_INLINE vec winograd_some(const float *at, const bool masked, vecm mask) { re
 
 VEC_INLINE void winograd_out_vector(const fidk_winograd_out *t, size_t c, const int m, const bool masked, vecm mask) {
     const size_t n = (size_t)m + 2;
-    vec half[24], line[6], scale = vec_set(1), bias = vec_set(0), low = vec_set(t->low), high = vec_set(t->high);
+    vec half[FID_WINOGRAD_MOST * FID_WINOGRAD_LINE], line[FID_WINOGRAD_LINE], scale = vec_set(1), bias = vec_set(0), low = vec_set(t->low), high = vec_set(t->high);
     if (t->scale) scale = winograd_some(t->scale + c, masked, mask);
     if (t->bias) bias = winograd_some(t->bias + c, masked, mask);
     UNROLL_ALL for (size_t x = 0; x < n; x++) {
@@ -98,7 +123,9 @@ VEC_INLINE void winograd_out_tile(const fidk_winograd_out *t, const int m) {
     if (c < t->channels) winograd_out_vector(t, c, m, true, vec_first(t->channels - c));
 }
 
-static void winograd_in_2_tile(const fidk_winograd_in *t) { winograd_in_tile(t, 2); }
-static void winograd_in_4_tile(const fidk_winograd_in *t) { winograd_in_tile(t, 4); }
-static void winograd_out_2_tile(const fidk_winograd_out *t) { winograd_out_tile(t, 2); }
-static void winograd_out_4_tile(const fidk_winograd_out *t) { winograd_out_tile(t, 4); }
+#define DEFINE_WINOGRAD(m)                                                                                             \
+    static void winograd_in_##m##_tile(const fidk_winograd_in *t) { winograd_in_tile(t, m); }                          \
+    static void winograd_out_##m##_tile(const fidk_winograd_out *t) { winograd_out_tile(t, m); }
+DEFINE_WINOGRAD(2)
+DEFINE_WINOGRAD(3)
+DEFINE_WINOGRAD(4)

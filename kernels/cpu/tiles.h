@@ -9,7 +9,6 @@
 #include "ops/chain.h"
 #include "ops/fused.h"
 #include "ops/kernel.h"
-#include "ops/winograd.h"
 
 /* Columns of one panel of a packed matrix, the same for every instruction set: see README.md. */
 #define FIDK_PANEL FID_PANEL
@@ -107,7 +106,7 @@ typedef struct fidk_pool {
 
 /* One tile of a Winograd convolution (ops/winograd.h) into its values at all positions: position p lies at out + p * position. */
 typedef struct fidk_winograd_in {
-    const float *pixel[36]; /* the (m + 2) * (m + 2) pixels that the tile sees, `channels` floats each */
+    const float *pixel[FID_WINOGRAD_LINE * FID_WINOGRAD_LINE]; /* the (m + 2) * (m + 2) pixels that the tile sees, `channels` floats each */
     float *out;             /* (channels) */
     size_t position;        /* floats */
     size_t channels;
@@ -211,8 +210,8 @@ typedef struct fidk_tiles {
     void (*where)(const fidk_where *where);
     void (*depthwise)(const fidk_depthwise *depthwise);
     void (*patch)(const fidk_patch *patch);
-    void (*winograd_in[2])(const fidk_winograd_in *tile);   /* F(2x2), F(4x4) */
-    void (*winograd_out[2])(const fidk_winograd_out *tile);
+    void (*winograd_in[3])(const fidk_winograd_in *tile);   /* by m - 2 */
+    void (*winograd_out[3])(const fidk_winograd_out *tile);
     void (*max_pool)(const fidk_pool *pool);
     void (*sum_pool)(const fidk_pool *pool);
     void (*blend)(const fidk_blend *blend);

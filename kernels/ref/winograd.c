@@ -2,8 +2,6 @@
  * position, summed over channels and transformed back, in double. */
 #include "kernels/ref/winograd.h"
 
-#include "ops/winograd.h"
-
 typedef struct tile {
     const fid_convolution *conv;
     const fid_winograd *by;
@@ -13,8 +11,8 @@ typedef struct tile {
 size_t fidk_winograd_doubles(const fid_convolution *conv) { return (size_t)(conv->in_channels * fid_winograd_positions(fid_winograd_tile(conv->weight))); }
 
 /* out (rows, rows) = by (rows, count) * d (count, count) * by' */
-static void transform(const double *by, int64_t stride, int64_t rows, int64_t count, double (*d)[6], double *out) {
-    double half[6][6];
+static void transform(const double *by, int64_t stride, int64_t rows, int64_t count, double (*d)[FID_WINOGRAD_LINE], double *out) {
+    double half[FID_WINOGRAD_LINE][FID_WINOGRAD_LINE];
     for (int64_t i = 0; i < rows; i++)
         for (int64_t x = 0; x < count; x++) {
             half[i][x] = 0;
@@ -30,27 +28,27 @@ static void transform(const double *by, int64_t stride, int64_t rows, int64_t co
 /* What the tile sees of one channel's image, transformed. */
 static void transform_input(const tile *t, const double *image, double *out) {
     const fid_window *w = &t->conv->window;
-    double d[6][6];
+    double d[FID_WINOGRAD_LINE][FID_WINOGRAD_LINE];
     for (int64_t i = 0; i < t->n; i++)
         for (int64_t j = 0; j < t->n; j++) {
             int64_t y = t->y - w->padding[1] + i, x = t->x - w->padding[2] + j;
             d[i][j] = y >= 0 && y < w->in[1] && x >= 0 && x < w->in[2] ? image[y * w->in[2] + x] : 0;
         }
-    transform(&t->by->input[0][0], 6, t->n, t->n, d, out);
+    transform(&t->by->input[0][0], FID_WINOGRAD_LINE, t->n, t->n, d, out);
 }
 
 /* Output channel `o` of the tile, as far as it lies in `image`. */
 static void sum_channel(const tile *t, const double *values, const double *weight, int64_t o, double *image) {
     int64_t channels = t->conv->in_channels, positions = t->n * t->n;
     const int64_t *out = t->conv->window.out;
-    double d[6][6], result[16];
+    double d[FID_WINOGRAD_LINE][FID_WINOGRAD_LINE], result[FID_WINOGRAD_MOST * FID_WINOGRAD_MOST];
     for (int64_t p = 0; p < positions; p++) {
         const double *row = weight + (o / FID_PANEL * positions + p) * channels * FID_PANEL + o % FID_PANEL;
         double sum = 0;
         for (int64_t c = 0; c < channels; c++) sum += values[c * positions + p] * row[c * FID_PANEL];
         d[p / t->n][p % t->n] = sum;
     }
-    transform(&t->by->output[0][0], 6, t->m, t->n, d, result);
+    transform(&t->by->output[0][0], FID_WINOGRAD_LINE, t->m, t->n, d, result);
     for (int64_t i = 0; i < t->m && t->y + i < out[1]; i++)
         for (int64_t j = 0; j < t->m && t->x + j < out[2]; j++) image[(t->y + i) * out[2] + t->x + j] = result[i * t->m + j];
 }
