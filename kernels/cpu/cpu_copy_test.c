@@ -13,7 +13,8 @@ static void same_bytes_of(fid_op_id id, size_t count, fid_value *const *inputs, 
     const fid_op *op = &fid_builtin_ops.ops[id];
     fid_value *rights, *fasts;
     testing_run_all(op, op->reference, count, inputs, outputs, 0, 1, &rights);
-    for (size_t threads = 1; threads <= 8; threads++) {
+    for (size_t run = 0; run < TESTING_RUNS; run++) {
+        size_t threads = testing_threads(run);
         for (size_t way = 0; way < 2; way++) {
             assert_true(testing_run_all(op, op->cpu, count, inputs, outputs, way ? 0 : fid_cpu_detect(), threads, &fasts));
             for (size_t i = 0; i < outputs; i++) {

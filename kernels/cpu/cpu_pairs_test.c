@@ -28,7 +28,8 @@ static void compare(fid_op_id id, size_t count, fid_value *const *inputs, double
     for (size_t s = 0; s < sizeof sets / sizeof *sets; s++) {
         if (sets[s] & ~fid_cpu_detect()) continue;
         fid_tensor *serial = NULL;
-        for (size_t threads = 1; threads <= 8; threads = threads < 3 ? threads + 1 : threads + 5) {
+        for (size_t run = 0; run < TESTING_RUNS; run++) {
+            size_t threads = testing_threads(run);
             fid_tensor *fast = testing_run(op, op->cpu, count, inputs, 1, sets[s], threads, NULL);
             assert_non_null(fast);
             double distance = testing_distance(fast, right);
