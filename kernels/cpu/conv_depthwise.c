@@ -76,9 +76,10 @@ static void run_pixels(const fidk_conv *conv, size_t line, int64_t x, int64_t st
     const fid_activation *f = &conv->activation;
     if (f->kind == FID_ACTIVATION_RELU) tile.low = 0;
     if (f->kind == FID_ACTIVATION_CLAMP) tile.low = (float)f->a, tile.high = (float)f->b;
+    tile.hardswish = f->kind == FID_ACTIVATION_HARDSWISH;
     for (size_t t = 0; before && t < tile.taps; t++) part->offsets[t] -= before;
     conv->tiles->depthwise(&tile);
-    if (f->kind == FID_ACTIVATION_NONE || f->kind == FID_ACTIVATION_RELU || f->kind == FID_ACTIVATION_CLAMP) return;
+    if (fidk_tile_applies(f->kind)) return;
     fidk_unary unary = {.x = tile.out, .y = tile.out, .x_stride = tile.out_step, .y_stride = tile.out_step, .rows = tile.pixels,
                         .columns = tile.channels, .a = (float)f->a, .b = (float)f->b};
     conv->tiles->unary[f->kind](&unary);

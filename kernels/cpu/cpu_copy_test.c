@@ -58,6 +58,7 @@ static void copies_match(void **state) {
         testing_free();
     }
     SAME(_clone_dim_order, PATTERN(FID_FLOAT32, ROW_MAJOR, 1, 3, 224, 224), BOOL(false), INTS(0, 2, 3, 1));
+    SAME(_clone_dim_order, PATTERN(FID_FLOAT32, ROW_MAJOR, 2, 3, 5, 13), BOOL(false), INTS(0, 2, 3, 1));
     testing_free();
 }
 

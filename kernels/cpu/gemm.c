@@ -81,11 +81,6 @@ size_t fidk_gemm_scratch_bytes(const fidk_gemm *gemm) {
     return scratch_of_task(&plan) * plan.row_tasks * plan.column_tasks * sizeof(float);
 }
 
-/* What the tile applies itself; the others follow in a second look at the tile. */
-static bool tile_applies(fid_activation_kind kind) {
-    return kind == FID_ACTIVATION_NONE || kind == FID_ACTIVATION_RELU || kind == FID_ACTIVATION_CLAMP || kind == FID_ACTIVATION_HARDSWISH;
-}
-
 void fidk_set_activation(fidk_matmul *p, const fid_activation *activation) {
     p->low = -INFINITY, p->high = INFINITY;
     p->hardswish = activation->kind == FID_ACTIVATION_HARDSWISH;
@@ -94,7 +89,7 @@ void fidk_set_activation(fidk_matmul *p, const fid_activation *activation) {
 }
 
 void fidk_activate_rest(const fidk_gemm *g, const fidk_matmul *p, size_t rows) {
-    if (tile_applies(g->activation.kind)) return;
+    if (fidk_tile_applies(g->activation.kind)) return;
     fidk_unary unary = {.x = p->c, .y = p->c, .x_stride = p->c_stride, .y_stride = p->c_stride, .rows = rows,
                         .columns = p->columns, .a = (float)g->activation.a, .b = (float)g->activation.b};
     g->tiles->unary[g->activation.kind](&unary);

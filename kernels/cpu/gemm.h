@@ -48,6 +48,10 @@ typedef struct fidk_gemm_part {
     size_t m0, m1, n0, n1;
 } fidk_gemm_part;
 fidk_gemm_part fidk_gemm_part_of(const fidk_gemm *gemm, size_t row_tasks, size_t column_tasks, size_t index, size_t tile_rows, size_t tile_columns);
+/* What product and depthwise tiles apply themselves; the others follow in a second look at what was written. */
+static inline bool fidk_tile_applies(fid_activation_kind kind) {
+    return kind == FID_ACTIVATION_NONE || kind == FID_ACTIVATION_RELU || kind == FID_ACTIVATION_CLAMP || kind == FID_ACTIVATION_HARDSWISH;
+}
 /* What the product tile applies in its ending, and what of an activation is left for afterwards. */
 void fidk_set_activation(fidk_matmul *product, const fid_activation *activation);
 void fidk_activate_rest(const fidk_gemm *gemm, const fidk_matmul *product, size_t rows);

@@ -20,6 +20,7 @@ VEC_INLINE void depthwise_finish(const fidk_depthwise *d, size_t pixel, size_t c
     size_t at = pixel * d->out_step + channel;
     if (d->add) sum = vec_add(sum, depthwise_load(d->add + at, masked, mask));
     sum = vec_min(vec_set(d->high), vec_max(vec_set(d->low), sum));
+    if (d->hardswish) sum = math_hardswish(sum);
     if (masked) vec_store_some(d->out + at, sum, mask);
     else vec_store(d->out + at, sum);
 }

@@ -17,8 +17,20 @@ VEC_INLINE void transpose_square(const fidk_turn *t, size_t r0, size_t c0) {
     for (size_t i = 0; i < columns; i++) vec_store_some(out + i * t->out_stride, square[i], out_mask);
 }
 
+/* Three planes to pixels, as pictures come: columns [0, returned) are done. */
+VEC_INLINE size_t interleave_planes(const fidk_turn *t) {
+    size_t c = 0;
+    (void)t;
+#ifdef VEC_STORE3
+    if (t->rows != 3 || t->out_stride != 3) return 0;
+    for (const float *in = t->in; c + VEC_LANES <= t->columns; c += VEC_LANES)
+        vec_store3(t->out + c * 3, vec_load(in + c), vec_load(in + t->in_stride + c), vec_load(in + 2 * t->in_stride + c));
+#endif
+    return c;
+}
+
 static void transpose_tile(const fidk_turn *t) {
-    for (size_t c = 0; c < t->columns; c += VEC_LANES)
+    for (size_t c = interleave_planes(t); c < t->columns; c += VEC_LANES)
         for (size_t r = 0; r < t->rows; r += VEC_LANES) transpose_square(t, r, c);
 }
 

@@ -90,6 +90,7 @@ typedef struct fidk_depthwise {
     size_t out_step;        /* floats from pixel to pixel */
     size_t pixels, channels;
     float low, high;
+    bool hardswish; /* of what was clamped */
 } fidk_depthwise;
 
 /* Neighbouring output pixels of a pool: out[p][c] = largest over t of in[p * in_step + offsets[t] + c], or scale * their sum. */

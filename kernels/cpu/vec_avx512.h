@@ -82,6 +82,23 @@ VEC_INLINE void vec_transpose(vec *r) {
     }
     for (int i = 0; i < 16; i++) r[i] = pairs[i];
 }
+/* p[3 * i], p[3 * i + 1], p[3 * i + 2] = a[i], b[i], c[i]: pixels of three planes. */
+#define VEC_STORE3 1
+VEC_INLINE void vec_store3(float *p, vec a, vec b, vec c) {
+    /* For each 16 of the 48: where a (from 0) and b (from 16) come from, then what stays and where c (from 16) comes from. */
+    static const int32_t from[6][16] = {
+        {0, 16, 0, 1, 17, 0, 2, 18, 0, 3, 19, 0, 4, 20, 0, 5},
+        {0, 1, 16, 3, 4, 17, 6, 7, 18, 9, 10, 19, 12, 13, 20, 15},
+        {21, 0, 6, 22, 0, 7, 23, 0, 8, 24, 0, 9, 25, 0, 10, 26},
+        {0, 21, 2, 3, 22, 5, 6, 23, 8, 9, 24, 11, 12, 25, 14, 15},
+        {0, 11, 27, 0, 12, 28, 0, 13, 29, 0, 14, 30, 0, 15, 31, 0},
+        {26, 1, 2, 27, 4, 5, 28, 7, 8, 29, 10, 11, 30, 13, 14, 31},
+    };
+    for (int i = 0; i < 3; i++) {
+        __m512 ab = _mm512_permutex2var_ps(a, _mm512_loadu_si512(from[2 * i]), b);
+        _mm512_storeu_ps(p + 16 * i, _mm512_permutex2var_ps(ab, _mm512_loadu_si512(from[2 * i + 1]), c));
+    }
+}
 /* 16-bit floats, VEC_LANES of them. */
 VEC_INLINE vec vec_load_f16(const uint16_t *p) { return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p)); }
 VEC_INLINE vec vec_load_bf16(const uint16_t *p) {

@@ -96,6 +96,9 @@ VEC_INLINE void vec_transpose(vec *r) {
     vec a = vzip1q_f32(r[0], r[2]), b = vzip2q_f32(r[0], r[2]), c = vzip1q_f32(r[1], r[3]), d = vzip2q_f32(r[1], r[3]);
     r[0] = vzip1q_f32(a, c), r[1] = vzip2q_f32(a, c), r[2] = vzip1q_f32(b, d), r[3] = vzip2q_f32(b, d);
 }
+/* p[3 * i], p[3 * i + 1], p[3 * i + 2] = a[i], b[i], c[i]: pixels of three planes. */
+#define VEC_STORE3 1
+VEC_INLINE void vec_store3(float *p, vec a, vec b, vec c) { vst3q_f32(p, (float32x4x3_t){{a, b, c}}); }
 /* 16-bit floats, VEC_LANES of them. */
 VEC_INLINE vec vec_load_f16(const uint16_t *p) { return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p))); }
 VEC_INLINE vec vec_load_bf16(const uint16_t *p) { return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16)); }
