@@ -82,14 +82,23 @@ VEC_INLINE vec math_erf(vec x) {
 
 VEC_INLINE vec math_clamp(vec x, vec low, vec high) { return vec_min(high, vec_max(low, x)); }
 
+/* x / 6, rounded as the division rounds it: the product with 1 / 6, and what that leaves. */
+VEC_INLINE vec math_sixth(vec x) {
+#if VEC_FUSED
+    vec sixth = vec_set(1.0f / 6), q = vec_mul(x, sixth);
+    return vec_select(vec_less(vec_abs(x), vec_set(INFINITY)), vec_fma(vec_fnma(q, vec_set(6.0f), x), sixth, q), q);
+#else
+    return vec_div(x, vec_set(6.0f));
+#endif
+}
 VEC_INLINE vec math_hardsigmoid(vec x) {
     vec y = math_clamp(vec_add(x, vec_set(3.0f)), vec_set(0.0f), vec_set(6.0f));
-    return vec_div(y, vec_set(6.0f));
+    return math_sixth(y);
 }
 
 VEC_INLINE vec math_hardswish(vec x) {
     vec y = math_clamp(vec_add(x, vec_set(3.0f)), vec_set(0.0f), vec_set(6.0f));
-    return vec_div(vec_mul(x, y), vec_set(6.0f));
+    return math_sixth(vec_mul(x, y));
 }
 
 VEC_INLINE vec math_gelu(vec x) {
