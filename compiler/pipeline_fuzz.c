@@ -1,8 +1,9 @@
 /* libFuzzer's door to the compiler's stages: a program in the IR's text form that the verifier takes is lowered, planned and emitted.
- * The first byte of an input chooses the target. What a stage makes is verified by the pipeline itself. Memory and the time of folding
+ * The first byte of an input chooses the target, and whether a backend takes its part. What a stage makes is verified by the pipeline itself. Memory and the time of folding
  * are limited by the size of what is taken in. Seeds: tests/corpus/text_fuzz, each behind a byte. */
 #include <stdlib.h>
 
+#include "backends/compile_backends.h"
 #include "compiler/emit/emit.h"
 #include "compiler/pipeline.h"
 #include "include/fidibus.h"
@@ -46,10 +47,11 @@ static bool is_small(const fidc_program *program) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fidc_program *program;
     if (!size || size > 20000) return 0;
-    fidc_target target = data[0] & 1 ? FIDC_TARGET_PORTABLE : FIDC_TARGET_CPU;
+    const fidc_backend *backend = data[0] & 2 ? fidc_backend_find("xnnpack") : NULL;
+    fidc_target target = data[0] & 1 || backend ? FIDC_TARGET_PORTABLE : FIDC_TARGET_CPU;
     if (fidc_program_create(fuzz_allocator(), NULL, &fid_builtin_ops, &program) != FID_OK) return 0;
     if (fidc_parse(program, (const char *)data + 1, size - 1) == FID_OK && fidc_verify(program) == FID_OK && is_small(program)) {
-        fidc_options options = {.struct_size = sizeof options, .target = target};
+        fidc_options options = {.struct_size = sizeof options, .target = target, .backend = backend, .per_operator = (data[0] & 4) != 0};
         if (fidc_lower(program, &options) == FID_OK && fidc_check_supported(program, target) == FID_OK) plan_and_emit(program, target);
     }
     fidc_program_destroy(program);

@@ -33,6 +33,25 @@ static void test_weights_beside_the_program(void **state) {
     }
 }
 
+#ifdef FID_BACKEND_XNNPACK
+/* What a delegate reads goes there, too. */
+static void test_weights_of_delegates(void **state) {
+    (void)state;
+    cli_ok("compile %slinear.pt2 -o part.pte --target xnnpack --external-weights part.ptd --report part.json", CLI_ARCHIVES);
+    cli_expect_phrase(cli_out, "1 delegate of 1 operator,");
+    cli_ok("inspect part.ptd");
+    cli_expect_phrase(cli_out, "2 entries");
+    cli_ok("run part.pte --data part.ptd --input x.npy --output-dir part");
+    cli_expect_npy("part/output_0.npy", FID_FLOAT32, linear_of_x, sizeof linear_of_x);
+    cli_ok("verify %slinear.pt2 part.pte --data part.ptd", CLI_ARCHIVES);
+    assert_int_equal(cli("run part.pte --input x.npy"), 1);
+    cli_expect_phrase(cli_err, "named data \"layer.");
+    cli_ok("compile %slinear.pt2 -o whole.pte --target xnnpack", CLI_ARCHIVES);
+    cli_ok("compile %slinear.pt2 -o again.pte --target xnnpack", CLI_ARCHIVES);
+    cli_expect_same_files("whole.pte", "again.pte");
+}
+#endif
+
 static void test_a_data_file_is_shown(void **state) {
     (void)state;
     cli_ok("compile %slinear.pt2 -o shown.pte --external-weights shown.ptd", CLI_ARCHIVES);
@@ -249,6 +268,10 @@ static void test_a_constant_without_elements(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_weights_beside_the_program),
+#ifdef FID_BACKEND_XNNPACK
+        cmocka_unit_test(test_weights_of_delegates),
+#endif
+       
         cmocka_unit_test(test_a_data_file_is_shown),
         cmocka_unit_test(test_some_weights_go_to_a_file),
         cmocka_unit_test(test_later_data_replaces_earlier),

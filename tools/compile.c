@@ -183,7 +183,7 @@ static int read_request(arguments *a, request *r) {
 static void tell(const request *r, const fidc_report *report, double milliseconds) {
     printf("%s: %u operator%s, %s, ", r->output, report->operators, plural(report->operators), BYTES_TEXT(report->program_bytes));
     if (report->data_bytes) printf("%s of data beside it, ", BYTES_TEXT(report->data_bytes));
-    if (report->outside_json) printf("%u delegate%s of %u operators, ", report->delegates, plural(report->delegates), report->delegated);
+    if (report->outside_json) printf("%u delegate%s of %u operator%s, ", report->delegates, plural(report->delegates), report->delegated, plural(report->delegated));
     printf("plans %s of memory (bound %s), %.0f ms\n", BYTES_TEXT(report->planned_bytes), BYTES_TEXT(report->liveness_bound_bytes), milliseconds);
     if (report->unsupported) fprintf(stderr, "fidibus compile: warning: %s\n", report->unsupported);
 }

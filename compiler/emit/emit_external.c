@@ -86,6 +86,8 @@ bool fidc_emit_external_named(fidc_emitter *emitter, const fidc_named *named) {
     const fidc_external_rule *rule = emitter->options->external_count ? rule_for(emitter, named->key) : NULL;
     if (!rule) return false;
     fidc_external_file *file = &emitter->externals[rule->file];
+    const fid_named_data *taken = find_key(file, named->key);
+    if (taken) return taken->bytes.size == named->bytes && memcmp(taken->bytes.data, named->data, named->bytes) == 0; /* a tensor's, too: its bytes serve both */
     uint32_t place = fidc_pool_add(emitter, &file->pool, named->data, named->bytes);
     fid_named_data *made = place ? fidc_array_push(emitter, &file->entries) : NULL;
     if (made) *made = (fid_named_data){.key = named->key, .bytes = fid_span_of(fidc_pool_data(&file->pool, place), named->bytes)};

@@ -1,31 +1,46 @@
 """Runs upstream's own XNNPACK tests with the step that runs the serialized program given to fidibus:
 
-    python xnnpack.py FIDIBUS [MODULE...] [--seconds N]
+    python xnnpack.py FIDIBUS [--only TEXT] [--seconds N] [ops] [suite] [models]
 
-Needs upstream's wheel, which carries the tests. Modules are those of executorch/backends/xnnpack/test/ops (test_add, ...); none means
-all. A test that fails is run again with upstream's runtime: only what passes there counts against us. Ends with a line
-"N passed, N failed, N fail upstream too".
+Needs upstream's wheel, which carries the tests, and pytest. `ops` are the tests of executorch/backends/xnnpack/test/ops, `suite` the XNNPACK
+flows (float32, dynamic and static int8) of executorch/backends/test/suite over operators, `models` the same over whole models, which
+take hours. Without a name: ops and suite. A test that fails is run again with upstream's runtime: only what passes there counts against us.
+Prints a line a file, and at the end how many pass here and in upstream's runtime.
 """
+
 import argparse
+import collections
+import contextlib
 import importlib
+import io
 import pathlib
-import pkgutil
 import signal
 import subprocess
 import sys
 import tempfile
-import unittest
 
 import numpy as np
+import pytest
 import torch
 from executorch.backends.test.harness.stages.serialize import Serialize
 from torch.utils._pytree import tree_flatten
 
-PACKAGE = "executorch.backends.xnnpack.test.ops"
+UPSTREAM = Serialize.run_artifact
 
 
-class Timeout(Exception):
-    """A test took longer than it may."""
+def package(name):
+    return pathlib.Path(next(iter(importlib.import_module(name).__path__)))
+
+
+# Folder with the tests, and which of them: the suite's are run once for each flow of each backend.
+SETS = {
+    "ops": lambda: (package("executorch.backends.xnnpack.test") / "ops", []),
+    "suite": lambda: (package("executorch.backends.test.suite") / "operators", ["-m", "backend_xnnpack"]),
+    "models": lambda: (package("executorch.backends.test.suite") / "models", ["-m", "backend_xnnpack"]),
+}
+
+
+# ---- A program in fidibus ------------------------------------------------------------------------------------------------------
 
 
 def to_array(value):
@@ -57,62 +72,72 @@ def run_fidibus(command, program, inputs):
         return [from_array(np.load(folder / "out" / f"output_{i}.npy")) for i in range(count)]
 
 
-def run_test(test, seconds):
-    """None, or why it failed; skipped tests pass."""
+# ---- Running tests --------------------------------------------------------------------------------------------------------------
 
-    def stop(*_):
-        raise Timeout(f"took longer than {seconds} s")
 
-    result = unittest.TestResult()
-    signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
-    try:
-        test(result)
-    except Timeout as error:
-        return str(error)
-    finally:
+class Plugin:
+    """Ends tests that take too long, and keeps what each came to: passed, skipped, or why it failed."""
+
+    def __init__(self, seconds):
+        self.seconds, self.results = seconds, {}
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_call(self, item):
+        def stop(*_):
+            raise TimeoutError(f"took longer than {self.seconds} s")
+
+        signal.signal(signal.SIGALRM, stop)
+        signal.alarm(self.seconds)
+        yield
         signal.alarm(0)
-    broken = result.errors + result.failures
-    return broken[0][1] if broken else None
+
+    def pytest_runtest_logreport(self, report):
+        if report.when == "call" or not report.passed:
+            crash = getattr(report.longrepr, "reprcrash", None)
+            cause = crash.message if crash else str(report.longrepr).strip().splitlines()[-1] if report.failed else ""
+            self.results[report.nodeid] = ("failed", cause) if report.failed else (report.outcome, "")
 
 
-def tests_of(module):
-    def walk(suite):
-        for item in suite:
-            yield from walk(item) if isinstance(item, unittest.TestSuite) else [item]
+def run_tests(words, seconds, run_artifact):
+    """What each test came to, by its name, with the serialized program run by `run_artifact`."""
+    Serialize.run_artifact = run_artifact
+    plugin = Plugin(seconds)
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        suite = package("executorch.backends.test.suite")  # where the fixtures are
+        pytest.main(["-q", "-p", "no:cacheprovider", "-W", "ignore", f"--confcutdir={suite}", *map(str, words)], plugins=[plugin])
+    return plugin.results
 
-    try:
-        loaded = importlib.import_module(f"{PACKAGE}.{module}")
-    except Exception as error:
-        print(f"{module}: cannot be imported: {error}")
-        return []
-    return list(walk(unittest.defaultTestLoader.loadTestsFromModule(loaded)))
+
+def check_file(file, options, chosen):
+    """Counts of one file: passed here, failed here only, failed in both."""
+    select = [*chosen, "-k", options.only] if options.only else chosen
+    here = run_tests([file, *select], options.seconds, lambda self, inputs: run_fidibus(options.fidibus, self.buffer, inputs))
+    failed = [name for name, (outcome, _) in here.items() if outcome == "failed"]
+    there = run_tests([file, *select], options.seconds, UPSTREAM) if failed else {}
+    counts = collections.Counter(passed=sum(outcome == "passed" for outcome, _ in here.values()))
+    for name in failed:
+        own = there.get(name, ("failed", ""))[0] != "passed"
+        counts["both" if own else "failed"] += 1
+        print(f"{'fails upstream too' if own else 'FAILED'}: {name.split('/')[-1]}: {here[name][1][:300]}".replace("\n", " "), flush=True)
+    print(f"{file.name}: {counts['passed']} here, {counts['passed'] + counts['failed']} in upstream's runtime, {counts['both']} in neither", flush=True)
+    return counts
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("fidibus")
-    parser.add_argument("modules", nargs="*")
-    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("sets", nargs="*", default=["ops", "suite"], help=f"of {', '.join(SETS)}")
+    parser.add_argument("--only", help="tests with this in their names, as pytest's -k takes it")
+    parser.add_argument("--seconds", type=int, default=300, help="for one test")
     options = parser.parse_args()
-    folder = [str(pathlib.Path(p) / "ops") for p in importlib.import_module("executorch.backends.xnnpack.test").__path__]
-    modules = options.modules or sorted(m.name for m in pkgutil.iter_modules(folder) if m.name.startswith("test_"))
-    upstream = Serialize.run_artifact
-    counts = {"passed": 0, "failed": 0, "upstream": 0}
-    for module in modules:
-        for test in tests_of(module):
-            Serialize.run_artifact = lambda self, inputs: run_fidibus(options.fidibus, self.buffer, inputs)
-            ours = run_test(test, options.seconds)
-            if ours is None:
-                counts["passed"] += 1
-                continue
-            Serialize.run_artifact = upstream
-            theirs = run_test(test, options.seconds)
-            counts["failed" if theirs is None else "upstream"] += 1
-            print(f"{'FAILED' if theirs is None else 'fails upstream too'}: {test.id().removeprefix(PACKAGE + '.')}: {ours.strip().splitlines()[-1][:300]}", flush=True)
-        print(f"{module}: {counts['passed']} passed, {counts['failed']} failed, {counts['upstream']} fail upstream too, so far", flush=True)
-    print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['upstream']} fail upstream too")
-    return 1 if counts["failed"] or not counts["passed"] else 0
+    total = collections.Counter()
+    for name in options.sets:
+        folder, chosen = SETS[name]()
+        found = sum((check_file(file, options, chosen) for file in sorted(folder.glob("test_*.py"))), collections.Counter())
+        print(f"{name}: {found['passed']} here, {found['passed'] + found['failed']} in upstream's runtime, {found['both']} in neither", flush=True)
+        total += found
+    print(f"{total['passed']} passed, {total['failed']} failed, {total['both']} fail upstream too")
+    return 1 if total["failed"] or not total["passed"] else 0
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 
 #include "backends/xnnpack/compile/xnn_backend.h"
 #include "backends/xnnpack/compile/xnn_lower.h"
+#include "base/checked.h"
 
 /* ---- Rows ---- */
 
@@ -22,6 +23,13 @@ static bool may_be_empty(const fidc_expr *e) {
     return (by_data && e->low < 1) || may_be_empty(e->a) || may_be_empty(e->b);
 }
 
+static bool has_data(const fidc_value *value) {
+    int64_t sizes[FID_XNN_MAX_RANK];
+    size_t bytes;
+    for (size_t i = 0; i < value->rank; i++) sizes[i] = fidc_size(value, i);
+    return value->constant->data && fid_mul_sizes(sizes, value->rank, &bytes) && fid_mul_size(bytes, sizeof(float), &bytes) && bytes <= value->constant->bytes;
+}
+
 bool fidc_xnn_fits(const fidc_value *value) {
     if (!value || value->type != FIDC_TENSOR || value->dtype != FID_FLOAT32 || value->rank > FID_XNN_MAX_RANK) return false;
     if (!value->rank && !fidc_is_constant(value)) return false;
@@ -29,7 +37,7 @@ bool fidc_xnn_fits(const fidc_value *value) {
         int64_t high = fidc_expr_at(value->sizes[i], FIDC_AT_HIGH);
         if (high < 1 || high > INT32_MAX || may_be_empty(value->sizes[i]) || value->dim_order[i] != i) return false;
     }
-    return !fidc_is_constant(value) || value->constant->data;
+    return !fidc_is_constant(value) || has_data(value);
 }
 
 bool fidc_xnn_is_weight(const fidc_value *value) { return fidc_xnn_fits(value) && fidc_is_constant(value) && fidc_sizes_static(value); }

@@ -115,7 +115,7 @@ static fid_status constant_bytes(const reader *r, uint32_t value, uint32_t index
     const char *key = fid_fb_get_string(entry, FID_XNN_ConstantDataOffset_named_key);
     if (key && *key) {
         fid_status status = r->graph->init.named_data(r->graph->init.named_data_self, key, out);
-        if (status != FID_OK) return fid_fail(r->graph->sink, status, "XNNPACK value %u lies in the program's named data \"%.100s\", which is not there", value, key);
+        if (status != FID_OK) return fid_fail(r->graph->sink, status, "XNNPACK value %u lies in the program's named data \"%.*s\", which is not there", value, 100, key);
         if (size > out->size) return bad_value(r, value, "is larger than the named data that it lies in");
         out->size = (size_t)size;
         return FID_OK;
