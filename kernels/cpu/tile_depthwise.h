@@ -80,11 +80,12 @@ VEC_INLINE void depthwise_block(const fidk_depthwise *d, size_t pixel, size_t ch
     UNROLL_ALL for (int i = 0; i < count; i++) depthwise_finish(d, pixel + (size_t)i, channel, sum[i], masked, mask);
 }
 
+/* Blocks of one and two pixels are lines of no more: they have edges, if any. */
 VEC_INLINE void depthwise_pixels(const fidk_depthwise *d, size_t pixel, size_t count, size_t channel, const int width, const int stride,
                                  const bool edges, const bool masked, vecm mask) {
     switch (count) {
-    case 1: depthwise_block(d, pixel, channel, width, stride, 1, edges, masked, mask); break;
-    case 2: depthwise_block(d, pixel, channel, width, stride, 2, edges, masked, mask); break;
+    case 1: depthwise_block(d, pixel, channel, width, stride, 1, true, masked, mask); break;
+    case 2: depthwise_block(d, pixel, channel, width, stride, 2, true, masked, mask); break;
     case 3: depthwise_block(d, pixel, channel, width, stride, 3, edges, masked, mask); break;
     case 4: depthwise_block(d, pixel, channel, width, stride, 4, edges, masked, mask); break;
     case 5: depthwise_block(d, pixel, channel, width, stride, 5, edges, masked, mask); break;
@@ -98,7 +99,7 @@ VEC_INLINE void depthwise_line(const fidk_depthwise *d, size_t channel, const in
     for (size_t i = 0; i < blocks; i++) {
         size_t count = (d->pixels - pixel) / (blocks - i);
         int64_t first = (int64_t)pixel * stride - d->left, last = first + ((int64_t)count - 1) * stride + width - 1;
-        if (first < 0 || last >= d->columns) depthwise_pixels(d, pixel, count, channel, width, stride, true, masked, mask);
+        if (masked || count < 3 || first < 0 || last >= d->columns) depthwise_pixels(d, pixel, count, channel, width, stride, true, masked, mask);
         else depthwise_pixels(d, pixel, count, channel, width, stride, false, masked, mask);
         pixel += count;
     }

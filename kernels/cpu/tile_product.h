@@ -53,7 +53,8 @@ VEC_INLINE void product_store(const fidk_matmul *p, vec sum[][PRODUCT_VECTORS], 
 
 VEC_INLINE void product_end(const fidk_matmul *p, vec sum[][PRODUCT_VECTORS], const vecm *mask, const int rows, const int vectors, const bool masked) {
     const product_ending ending = {p->accumulate, p->finish, p->finish && p->scale, p->finish && p->add, p->hardswish};
-    const bool usual = ending.finish && !ending.accumulate && !ending.scaled;
+    /* Code of their own for the usual ones, but not for the last columns of a matrix or low tiles: it is large. */
+    const bool usual = !masked && 2 * rows > VEC_GEMM_ROWS && ending.finish && !ending.accumulate && !ending.scaled;
     if (usual && !ending.added && !ending.hardswish) product_store(p, sum, mask, rows, vectors, masked, (product_ending){.finish = true});
     else if (usual && !ending.hardswish) product_store(p, sum, mask, rows, vectors, masked, (product_ending){.finish = true, .added = true});
     else if (usual && !ending.added) product_store(p, sum, mask, rows, vectors, masked, (product_ending){.finish = true, .hardswish = true});
