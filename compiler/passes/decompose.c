@@ -72,6 +72,7 @@ static void gather_rules(fidc_rules *rules, fidc_target target) {
     fidc_rules_add_stft(rules);
     fidc_rules_add_gradient(rules);
     fidc_rules_add_loss(rules);
+    fidc_rules_add_quantized(rules);
     if (target == FIDC_TARGET_PORTABLE) fidc_rules_add_portable(rules); /* last: they take the place of general ones */
 }
 

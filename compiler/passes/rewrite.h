@@ -149,6 +149,7 @@ void fidc_rules_add_complex_product(fidc_rules *rules);
 bool fidc_has_complex(const fidc_program *program);
 void fidc_rules_add_gradient(fidc_rules *rules);
 void fidc_rules_add_loss(fidc_rules *rules);
+void fidc_rules_add_quantized(fidc_rules *rules);  /* to integers and back */
 void fidc_rules_add_nn(fidc_rules *rules);         /* convolutions, pools, norms, softmax */
 void fidc_rules_add_portable(fidc_rules *rules);   /* what upstream has no kernel for: all of the following */
 void fidc_rules_add_portable_product(fidc_rules *rules);

@@ -390,6 +390,87 @@ def same_padding_of_even_kernels():
     same(nn.Conv2d(2, 2, (2, 3), padding="same"), (last(torch.rand(1, 2, 5, 7)),))
 
 
+def quantized(module, args, **options):
+    """The module as PyTorch's own quantization makes it: int8 between quantize and dequantize operators."""
+    from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
+    from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+
+    quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(**options))
+    prepared = prepare_pt2e(torch.export.export(module.eval(), args).module(), quantizer)
+    for _ in range(3):
+        prepared(*(torch.rand_like(a) for a in args))
+    return convert_pt2e(prepared)
+
+
+def same_quantized(module, *args, targets=("cpu", "portable"), **options):
+    """Every integer between is the same one, so the result differs by float rounding only, or by one step where it is rounded again."""
+    converted = quantized(module, args, **options)
+    exported = torch.export.export(converted, args)
+    steps = [node.args[1] for node in exported.graph.nodes if "quantize_per_tensor" in str(node.target) and isinstance(node.args[1], float)]
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "model.pt2"
+        torch.export.save(exported, path)
+        for target in targets:
+            compare(load(path, target).execute(list(args)), [converted(*args)], 1e-5, 1.01 * steps[-1] if steps else 1e-5)
+
+
+@case
+def quantized_layers():
+    """NU08: a quantized convolution with padding "same" and an even kernel; dynamic quantization."""
+    same_quantized(nn.Sequential(nn.Conv2d(1, 16, (32, 1), padding="same"), nn.ReLU()), torch.rand(1, 1, 256, 1), is_per_channel=True)
+    same_quantized(nn.Conv1d(4, 8, 4, padding="same"), torch.rand(1, 4, 20), is_per_channel=True)
+    same_quantized(nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4)), torch.rand(2, 8), is_per_channel=True, is_dynamic=True)
+
+
+@case
+def quantized_scales_differ():
+    """NU16: a concatenation took its scale from the wrong input; a constant of one number a channel beside a channels-last result."""
+
+    class Join(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = nn.Linear(4, 6), nn.Linear(4, 6)
+
+        def forward(self, x):
+            return torch.cat([self.a(x) * 5, self.b(x) * 0.2], 1)
+
+    class Scale(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv, self.scale = nn.Conv2d(3, 4, 3), nn.Parameter(torch.rand(1, 4, 1, 1))
+
+        def forward(self, x):
+            return self.conv(x) * self.scale
+
+    same_quantized(Join(), torch.rand(1, 3, 4), is_per_channel=True)
+    same_quantized(Scale(), torch.rand(1, 3, 8, 8), is_per_channel=True)
+    same_quantized(Scale(), last(torch.rand(1, 3, 8, 8)), is_per_channel=False)
+
+
+@case
+def quantizing_operators():
+    """Every form of quantizing and back, to the bit: scales of tensors, channels, groups and rows, in float32 and float64."""
+    import torch.ao.quantization.fx._decomposed  # registers them
+
+    ops, int8, x, q = torch.ops.quantized_decomposed, (-128, 127, torch.int8), torch.randn(3, 4, 8) * 3, torch.randint(-128, 128, (3, 4, 8), dtype=torch.int8)
+    exact = lambda function, *args: same(function, args, rtol=0, atol=0)
+    exact(lambda x, h: (ops.quantize_per_tensor(x, 0.037, 3, *int8), ops.quantize_per_tensor(h, 0.1, 128, 0, 255, torch.uint8)), x, x.half())
+    exact(lambda q: (ops.dequantize_per_tensor(q, 0.037, 3, *int8), ops.dequantize_per_tensor(q, 0.037, 3, *int8, out_dtype=torch.float16)), q)
+    one = torch.tensor([0.037], dtype=torch.float64), torch.tensor([3])
+    exact(lambda x, q, s, z: (ops.quantize_per_tensor.tensor(x, s, z, *int8), ops.dequantize_per_tensor.tensor(q, s, z, *int8)), x, q, *one)
+    for dtype in (torch.float32, torch.float64):
+        for axis in range(3):
+            scales, zeros = (torch.rand(x.shape[axis]) + 0.01).to(dtype), torch.randint(-5, 5, (x.shape[axis],))
+            exact(lambda x, q, s, z: (ops.quantize_per_channel(x, s, z, axis, *int8), ops.dequantize_per_channel(q, s, z, axis, *int8)), x, q, scales, zeros)
+        rows = (torch.rand(3, 4, 1) + 0.01).to(dtype), torch.randint(-5, 5, (3, 4, 1))
+        exact(lambda x, q, s, z: (ops.quantize_per_token(x, s, z, *int8), ops.dequantize_per_token(q, s, z, *int8, torch.float32)), x, q, *rows)
+    groups = torch.rand(6, 2) + 0.1, torch.randint(-2, 2, (6, 2)).float()
+    exact(lambda x, s, z: ops.dequantize_per_channel_group(ops.quantize_per_channel_group(x, s, z, -8, 7, torch.int8, 4), s, z, -8, 7, torch.int8, 4, torch.float32),
+          torch.randn(6, 8), *groups)
+    exact(lambda x: (*ops.choose_qparams.tensor(x, -128, 127, 1e-5, torch.int8), *ops.choose_qparams_symmetric.tensor(x, -127, 127, 1e-5, torch.int8),
+                     *ops.choose_qparams_per_token_asymmetric(x, torch.int8)), x)
+
+
 @case
 def attention_in_windows():
     """NU10: right on noise and wrong on pictures: a smooth ramp finds it."""
