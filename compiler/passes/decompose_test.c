@@ -330,8 +330,8 @@ static const worked_example worked_examples[] = {
      "  %b: f32[1, 1, 2] = aten.max_pool1d(%x, [2], [], [0], [1], False)\n  return %a, %b\n}\n",
      {2, 7, 3, 9}, 4},
     {"method forward() {\n  const %x: f32[4] = \"x\" {0.375, 2, -9, 100}\n"
-     "  %a: i8[4] = quantized_decomposed.quantize_per_tensor(%x, 0.25, 1, -30, 127, dtype.i8)\n"
-     "  %b: f32[4] = quantized_decomposed.dequantize_per_tensor(%a, 0.25, 1, -30, 127, dtype.i8, None)\n  return %a, %b\n}\n",
+     "  %a: i32[4] = quantized_decomposed.quantize_per_tensor(%x, 0.25, 1, -30, 127, dtype.i32)\n"
+     "  %b: f32[4] = quantized_decomposed.dequantize_per_tensor(%a, 0.25, 1, -30, 127, dtype.i32, None)\n  return %a, %b\n}\n",
      {3, 9, -30, 127, 0.5, 2, -7.75, 31.5}, 8}, /* 1.5 rounds to 2 */
     {"method forward() {\n  const %x: f32[2, 2] = \"x\" {1, 2, 3, 4}\n  const %s: f32[2] = \"s\" {0.5, 2}\n  const %z: i64[2] = \"z\" {0, 10}\n"
      "  %a: i8[2, 2] = quantized_decomposed.quantize_per_channel(%x, %s, %z, 1, -128, 127, dtype.i8)\n  return %a\n}\n",
