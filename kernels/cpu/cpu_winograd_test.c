@@ -89,6 +89,26 @@ static void rounding_is_small(void **state) {
     }
 }
 
+/* Layers of several blocks, shared by tiles and by output channels: the same bits for every number of threads. */
+static void blocks_and_threads_do_not_show(void **state) {
+    static const layer large[] = {{1, 20, 24, 90, 85, 1, 1}, {2, 64, 40, 30, 31, 1, 1}, {1, 512, 320, 19, 20, 1, 1}};
+    const fid_op *op = &fid_builtin_ops.ops[FID_OPID_fused_convolution];
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        const layer *l = &large[i];
+        fid_convolution conv = plain(l, 1 / sqrtf((float)l->in));
+        fid_value *args[] = {ARGUMENTS(l, input_of(l), packed(&conv, 2 + (int64_t)i % 2), FLOATS(ROW_MAJOR, 1, l->out), add_of(l), "clamp", NOTHING)};
+        fid_tensor *right = testing_run(op, op->reference, 14, args, 1, 0, 1, NULL), *serial = NULL;
+        for (size_t threads = 1; threads <= 8; threads++) {
+            fid_tensor *fast = testing_run(op, op->cpu, 14, args, 1, fid_cpu_detect(), threads, NULL);
+            if (!serial) serial = fast;
+            assert_true(testing_distance(fast, right) <= 1e-5);
+            assert_memory_equal(serial->data, fast->data, fid_tensor_bytes(serial));
+        }
+        testing_free();
+    }
+}
+
 static void nan_comes_out(void **state) {
     const fid_op *op = &fid_builtin_ops.ops[FID_OPID_fused_convolution];
     (void)state;
@@ -128,7 +148,7 @@ static void wrong_calls_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fast_kernel_matches), cmocka_unit_test(transforms_give_the_convolution), cmocka_unit_test(rounding_is_small),
+        cmocka_unit_test(fast_kernel_matches), cmocka_unit_test(transforms_give_the_convolution), cmocka_unit_test(rounding_is_small), cmocka_unit_test(blocks_and_threads_do_not_show),
         cmocka_unit_test(nan_comes_out),       cmocka_unit_test(wrong_calls_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -472,6 +472,32 @@ def quantizing_operators():
 
 
 @case
+def convolutions_of_3x3_in_all_algorithms():
+    """Layers that the compiler gives tiles of 2x2, 3x3 and 4x4 outputs, one weight at two scales, and all of it direct."""
+
+    class Block(nn.Module):
+        def __init__(self, channels):
+            super().__init__()
+            self.a, self.b = nn.Conv2d(channels, channels, 3, padding=1, bias=False), nn.Conv2d(channels, channels, 3, padding=(0, 2))
+            self.norm = nn.BatchNorm2d(channels)
+            self.norm.running_mean.uniform_(-0.1, 0.1), self.norm.running_var.uniform_(0.5, 1.5)
+
+        def forward(self, x):
+            y = F.relu(self.norm(self.a(x)) + x)
+            return self.b(y), self.a(F.avg_pool2d(y, 2))
+
+    for channels, size in ((16, 60), (64, 57), (128, 30), (256, 15)):
+        same(Block(channels), (torch.rand(1, channels, size, size + 1),), targets=("cpu",))
+    module, x = Block(64).eval(), torch.rand(2, 64, 40, 40)
+    with torch.no_grad(), archive(module, (x,), dynamic=({0: torch.export.Dim("n", max=8)},)) as path:
+        reports = [fidibus.compile(path, path.with_suffix(".pte"), winograd=winograd) for winograd in (False, True)]
+        if not reports[0]["winograd_bytes"] == 0 < reports[1]["winograd_bytes"] == reports[1]["constant_bytes"] - reports[0]["constant_bytes"]:
+            raise Wrong(f"bytes of weights: {reports}")
+        for winograd in (False, True):
+            compare(load(path, winograd=winograd).execute([x]), pytree.tree_leaves(module(x)), 1e-5, 1e-5)
+
+
+@case
 def attention_in_windows():
     """NU10: right on noise and wrong on pictures: a smooth ramp finds it."""
 
