@@ -189,12 +189,20 @@ static fidc_value *functional_result(fidc_rewriter *rw, const fidc_node *node) {
     return fidc_rw_emit(rw, op, node->args, node->arg_count);
 }
 
+/* The result of an operation on the target has the target's sizes. Inference may have found other symbols with the same values. */
+static void adopt_sizes(fidc_value *result, const fidc_value *target) {
+    if (result->origin != FIDC_FROM_NODE || !fidc_same_sizes(result, target)) return;
+    for (size_t i = 0; i < result->rank; i++) result->sizes[i] = target->sizes[i];
+}
+
 /* The call's own result is the written value from then on: readers of either get its current content. */
 static fid_status functionalize_write(fidc_rewriter *rw, alias *target) {
     fidc_node *node = rw->node;
     bool fits;
     FID_TRY(fidc_rw_check(rw, fidc_takes_numbers(rw->program, node->op), &fits));
-    fidc_value *content = as_written(rw, functional_result(rw, node), target->value);
+    fidc_value *result = functional_result(rw, node);
+    if (result && !fidc_is(node, FID_OPID_copy)) adopt_sizes(result, target->value);
+    fidc_value *content = as_written(rw, result, target->value);
     if (!content) return fid_fail(rw->program->sink, FID_INVALID_PROGRAM, "cannot make %s functional", fidc_where(node));
     FID_TRY(store(rw, target, content));
     for (uint32_t i = 0; i < node->output_count; i++) node->outputs[i]->scratch = target;

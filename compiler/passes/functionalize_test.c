@@ -25,6 +25,23 @@ static void an_in_place_call_becomes_its_functional_form(void **state) {
             "}\n");
 }
 
+/* Two symbols that cannot be told apart by their values: no expansion of one to the other. */
+static void a_result_has_its_target_s_sizes(void **state) {
+    (void)state;
+    becomes("symbol s0 in [2, 4] hint 2\nsymbol s1 in [2, 4] hint 2\n"
+            "method forward(%x: f32[s0, s1]) {\n"
+            "  %y: f32[s0, s1] = aten.neg(%x)\n"
+            "  %z: f32[s0, s1] = aten.relu!(%y)\n"
+            "  return %z\n"
+            "}\n",
+            "symbol s0 in [2, 4] hint 2\nsymbol s1 in [2, 4] hint 2\n"
+            "method forward(%x: f32[s0, s1]) {\n"
+            "  %y: f32[s0, s1] = aten.neg(%x)\n"
+            "  %_0: f32[s0, s1] = aten.relu(%y)\n"
+            "  return %_0\n"
+            "}\n");
+}
+
 static void a_write_to_a_view_scatters_into_its_base(void **state) {
     (void)state;
     becomes("method forward(%x: f32[3, 4], %y: f32[3]) {\n"
@@ -272,7 +289,7 @@ static void random_writes_through_views_equal_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_in_place_call_becomes_its_functional_form), cmocka_unit_test(a_write_to_a_view_scatters_into_its_base),
+        cmocka_unit_test(an_in_place_call_becomes_its_functional_form), cmocka_unit_test(a_result_has_its_target_s_sizes), cmocka_unit_test(a_write_to_a_view_scatters_into_its_base),
         cmocka_unit_test(another_view_of_the_base_is_made_again),       cmocka_unit_test(a_written_buffer_is_updated_at_the_end),
         cmocka_unit_test(a_copy_of_a_strided_view_is_no_alias),         cmocka_unit_test(dropout_hands_on_the_same_tensor),
         cmocka_unit_test(a_write_through_an_expanded_view_is_refused),  cmocka_unit_test(random_writes_through_views_equal_memory),
