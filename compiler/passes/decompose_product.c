@@ -345,7 +345,7 @@ static fid_status added_product(fidc_rewriter *rw, fidc_value *sum) {
     }
     fidc_value *self = scaled(rw, fidc_rw_value(rw, 0), 3);
     if (!self || !sum) return fidc_rw_become(rw, NULL);
-    return fidc_rw_become(rw, RW(rw, add_Tensor, fidc_v(self), fidc_v(sum)));
+    return fidc_rw_become(rw, fidc_rw_cast(rw, RW(rw, add_Tensor, fidc_v(self), fidc_v(sum)), (fid_dtype)fidc_rw_out(rw)->dtype)); /* bools were counted */
 }
 
 /* The sum over the batch is one product whose inner dimension is batch times inner: (n, b m) (b m, p). */

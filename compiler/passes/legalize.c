@@ -46,11 +46,18 @@ static bool has_complex(const fidc_arg *args, uint32_t count) {
 
 /* ---- The check ---- */
 
+/* Pairs that are computed here, of known sizes, are complex numbers in the same memory: the planner shows them so, without a call. */
+static bool needs_no_call(const fidc_node *node) {
+    if (!fidc_is(node, FID_OPID_view_as_complex_copy) || !fidc_sizes_static(node->outputs[0])) return false;
+    const fidc_value *pairs = fidc_value_of(&node->args[0]);
+    return pairs->origin == FIDC_FROM_NODE && fidc_is(pairs->producer, FID_OPID_cat);
+}
+
 static fid_status check_node(const fidc_node *node, fidc_target target) {
     const fidc_program *program = node->graph->program;
     if (node->delegate || fidc_custom_is_declared(program, node->op)) return FID_OK; /* the runtime brings it */
     if (fidc_op_id(program, node->op) == FID_OP_COUNT) return fidc_problem_add_unknown(node);
-    if (fidc_is_supported(node->op, target)) {
+    if (fidc_is_supported(node->op, target) || needs_no_call(node)) {
         if (takes_complex(node->op, fidc_op_id(program, node->op)) || !has_complex(node->args, node->arg_count)) return FID_OK;
         return fidc_problem_add(node, FIDC_REFUSED, "there is no kernel for complex numbers here; compute with their parts (torch.view_as_real)");
     }

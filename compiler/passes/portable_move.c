@@ -42,72 +42,6 @@ static fid_status index_fill(fidc_rewriter *rw) {
     return fidc_rw_become(rw, RW(rw, index_put, fidc_v(x), index_in_dim(rw, dim, index), fidc_v(number), fidc_b(false)));
 }
 
-/* ---- Reducing by index ---- */
-
-
-static fidc_value *scatter_add(fidc_rewriter *rw, fidc_value *into, fidc_value *source) {
-    return into && source ? RW(rw, scatter_add, fidc_v(into), fidc_rw_arg(rw, 1), fidc_rw_arg(rw, 2), fidc_v(source)) : NULL;
-}
-
-/* What of self takes part: all, or zeros where something is scattered to. */
-static fidc_value *scatter_base(fidc_rewriter *rw, fidc_value *x, bool include_self) {
-    return include_self ? x : RW(rw, scatter_value, fidc_v(x), fidc_rw_arg(rw, 1), fidc_rw_arg(rw, 2), fidc_i(0));
-}
-
-static fidc_value *scatter_mean(fidc_rewriter *rw, fidc_value *x, fidc_value *source, bool include_self) {
-    fid_dtype dtype = (fid_dtype)x->dtype;
-    fidc_value *ones = fidc_rw_full(rw, x->sizes, x->rank, dtype, fidc_i(1));
-    fidc_value *each = fidc_rw_full(rw, source->sizes, source->rank, dtype, fidc_i(1));
-    fidc_value *sum = scatter_add(rw, scatter_base(rw, x, include_self), source);
-    fidc_value *count = ones ? scatter_add(rw, scatter_base(rw, ones, include_self), each) : NULL;
-    return fidc_rw_op2(rw, FID_OPID_div_Tensor, sum, count);
-}
-
-/* Extremes and products: for each place along dim, the sources that go there, the others at the neutral number. */
-static fidc_value *scatter_masked(fidc_rewriter *rw, fidc_value *x, fidc_value *source, fid_op_id reduce, double neutral, fid_op_id join, bool include_self) {
-    int64_t dim = fidc_rw_dim(rw, 1, 0, x->rank), places = fidc_size(x, (size_t)dim), inner = dim + 1;
-    fidc_value *index = fidc_rw_value(rw, 2);
-    const fidc_expr *sizes[FID_MAX_RANK];
-    for (size_t d = 0; d <= x->rank; d++) sizes[d] = fidc_expr_const(rw->program, 1);
-    sizes[dim] = fidc_expr_const(rw->program, places);
-    fidc_value *place = RW(rw, arange_start_step, fidc_i(0), fidc_i(places), fidc_i(1), fidc_t(FID_INT64));
-    place = fidc_rw_view(rw, place, sizes, x->rank + 1u);
-    fidc_value *goes = fidc_rw_op2(rw, FID_OPID_eq_Tensor, fidc_rw_unsqueeze(rw, index, dim), place);
-    fidc_value *none = fidc_value_scalar(rw->graph, (fid_dtype)x->dtype, neutral), *moved = fidc_rw_unsqueeze(rw, source, dim);
-    if (!goes || !none || !moved) return NULL;
-    fidc_value *chosen = RW(rw, where_self, fidc_v(goes), fidc_v(moved), fidc_v(none));
-    bool product = reduce == FID_OPID_prod_dim_int;
-    fidc_arg dims = product ? fidc_i(inner) : fidc_ints(rw->program, &inner, 1);
-    fidc_value *result = chosen ? fidc_rw_emit(rw, reduce, (fidc_arg[]){fidc_v(chosen), dims, fidc_b(false)}, 3) : NULL;
-    if (include_self) return fidc_rw_op2(rw, join, x, result);
-    fidc_value *some = RW(rw, any_dims, fidc_v(goes), fidc_ints(rw->program, &inner, 1), fidc_b(false));
-    return some && result ? RW(rw, where_self, fidc_v(some), fidc_v(result), fidc_v(x)) : NULL;
-}
-
-/* The mask form needs index and self of one shape but for dim. */
-static bool fits_mask(const fidc_rewriter *rw, const fidc_value *x) {
-    const fidc_value *index = fidc_rw_value(rw, 2), *source = fidc_rw_value(rw, 3);
-    int64_t dim = fidc_rw_dim(rw, 1, 0, x->rank);
-    if (!fidc_sizes_static(x) || !fidc_same_sizes(index, source) || x->rank == FID_MAX_RANK || !x->rank) return false;
-    for (size_t d = 0; d < x->rank; d++) {
-        if ((int64_t)d != dim && x->sizes[d] != index->sizes[d]) return false;
-    }
-    return fid_dtype_is_float((fid_dtype)x->dtype);
-}
-
-static fid_status scatter_reduce(fidc_rewriter *rw) {
-    fidc_value *x = fidc_rw_value(rw, 0), *source = fidc_rw_value(rw, 3);
-    const char *how = fidc_rw_string(rw, 4, "");
-    bool own = fidc_rw_bool(rw, 5, true);
-    if (!strcmp(how, "sum")) return fidc_rw_become(rw, scatter_add(rw, scatter_base(rw, x, own), source));
-    if (!fits_mask(rw, x)) return fidc_rw_keep(rw);
-    if (!strcmp(how, "mean")) return fidc_rw_become(rw, scatter_mean(rw, x, source, own));
-    if (!strcmp(how, "amax")) return fidc_rw_become(rw, scatter_masked(rw, x, source, FID_OPID_amax, -INFINITY, FID_OPID_maximum, own));
-    if (!strcmp(how, "amin")) return fidc_rw_become(rw, scatter_masked(rw, x, source, FID_OPID_amin, INFINITY, FID_OPID_minimum, own));
-    if (!strcmp(how, "prod")) return fidc_rw_become(rw, scatter_masked(rw, x, source, FID_OPID_prod_dim_int, 1, FID_OPID_mul_Tensor, own));
-    return fidc_rw_keep(rw);
-}
-
 /* A negative pad cuts; what is left pads. */
 static fid_status constant_pad(fidc_rewriter *rw) {
     fidc_value *x = fidc_rw_value(rw, 0);
@@ -163,7 +97,6 @@ static const fidc_rule_row rows[] = {
     {FID_OPID_index_add, index_add},
     {FID_OPID_index_fill_int_Scalar, index_fill},
     {FID_OPID_index_fill_int_Tensor, index_fill},
-    {FID_OPID_scatter_reduce_two, scatter_reduce},
     {FID_OPID_constant_pad_nd, constant_pad},
     {FID_OPID_diagonal_scatter, diagonal_scatter},
 };

@@ -233,5 +233,9 @@ void fidc_rules_add_portable(fidc_rules *rules) {
     fidc_rules_add_portable_special(rules);
     fidc_rules_add_portable_bessel(rules);
     fidc_rules_add_portable_polynomial(rules);
+    fidc_rules_add_portable_scan(rules);
+    fidc_rules_add_portable_scatter(rules);
+    fidc_rules_add_portable_fft(rules);
+    fidc_rules_add_portable_rest(rules);
     fidc_rules_add_portable_rnn(rules);
 }

@@ -96,7 +96,8 @@ static fid_status kthvalue(fidc_rewriter *rw) {
     fidc_value *x = fidc_rw_value(rw, 0);
     int64_t k = fidc_rw_int(rw, 1, -1), dim = fidc_rw_dim(rw, 2, -1, x->rank), count = length_along(x, dim);
     if (k < 1 || count < k) return fidc_rw_keep(rw);
-    if (!fid_dtype_is_float((fid_dtype)x->dtype) && count > 1 && wants_indices(rw)) {
+    bool coarse = !fid_dtype_is_float((fid_dtype)x->dtype) || fidc_compute_dtype((fid_dtype)x->dtype) != x->dtype; /* equals are common */
+    if (coarse && count > 1 && wants_indices(rw)) {
         return fidc_rw_refuse(rw, "which of equal elements counts as the k-th follows PyTorch's own quickselect; take the values only, or sort");
     }
     return become_both(rw, picked(rw, sorted(rw, x, count, dim, false, wants_indices(rw)), dim, k - 1, fidc_rw_bool(rw, 3, false)));

@@ -165,6 +165,10 @@ void fidc_rules_add_portable_sort(fidc_rules *rules);
 void fidc_rules_add_portable_special(fidc_rules *rules);
 void fidc_rules_add_portable_bessel(fidc_rules *rules);
 void fidc_rules_add_portable_polynomial(fidc_rules *rules);
+void fidc_rules_add_portable_scan(fidc_rules *rules);
+void fidc_rules_add_portable_scatter(fidc_rules *rules);
+void fidc_rules_add_portable_rest(fidc_rules *rules);
+void fidc_rules_add_portable_fft(fidc_rules *rules);     /* complex numbers, too */
 void fidc_rules_add_portable_rnn(fidc_rules *rules);
 
 #endif

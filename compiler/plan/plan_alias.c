@@ -351,6 +351,7 @@ static void join_graph(fidc_planner *planner, const fidc_graph *graph, uint32_t 
     for (const fidc_node *node = graph->first; node; node = node->next) {
         uint32_t moment = ++*inout_moment;
         if (joins) join_node(planner, node, moment);
+        else if (fidc_is(node, FID_OPID_view_as_complex_copy)) elide_views(planner, node, fidc_value_of(&node->args[0])); /* one tensor, two names */
         for (uint32_t i = 0; i < node->graph_count; i++) {
             join_inputs(planner, node->graphs[i]);
             join_graph(planner, node->graphs[i], inout_moment);
