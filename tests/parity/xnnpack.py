@@ -108,6 +108,10 @@ def run_tests(words, seconds, run_artifact):
     return plugin.results
 
 
+def report(name, counts):
+    print(f"{name}: {counts['passed']} here, {counts['passed'] + counts['failed']} in upstream's runtime, {counts['both']} in neither", flush=True)
+
+
 def check_file(file, options, chosen):
     """Counts of one file: passed here, failed here only, failed in both."""
     select = [*chosen, "-k", options.only] if options.only else chosen
@@ -119,7 +123,8 @@ def check_file(file, options, chosen):
         own = there.get(name, ("failed", ""))[0] != "passed"
         counts["both" if own else "failed"] += 1
         print(f"{'fails upstream too' if own else 'FAILED'}: {name.split('/')[-1]}: {here[name][1][:300]}".replace("\n", " "), flush=True)
-    print(f"{file.name}: {counts['passed']} here, {counts['passed'] + counts['failed']} in upstream's runtime, {counts['both']} in neither", flush=True)
+    if here:
+        report(file.name, counts)
     return counts
 
 
@@ -134,7 +139,7 @@ def main():
     for name in options.sets:
         folder, chosen = SETS[name]()
         found = sum((check_file(file, options, chosen) for file in sorted(folder.glob("test_*.py"))), collections.Counter())
-        print(f"{name}: {found['passed']} here, {found['passed'] + found['failed']} in upstream's runtime, {found['both']} in neither", flush=True)
+        report(name, found)
         total += found
     print(f"{total['passed']} passed, {total['failed']} failed, {total['both']} fail upstream too")
     return 1 if total["failed"] or not total["passed"] else 0

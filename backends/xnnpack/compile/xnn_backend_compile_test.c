@@ -183,6 +183,18 @@ static void convolutions(void **state) {
     }
 }
 
+/* Zeros before and after in sides of their own, as TensorFlow pads. */
+static void frames_become_padding(void **state) {
+    static const char *const kinds[] = {"f32[8, 4, 3, 3]", "1", "f32[8, 1, 3, 3]", "4"};
+    (void)state;
+    for (size_t i = 0; i < 4; i += 2) {
+        char text[600];
+        snprintf(text, sizeof text, "method forward(%%x: f32[1, 4, 7, 7]) {\n  const %%w: %s = \"w\"\n  %%p: f32[1, 4, 9, 10] = aten.constant_pad_nd(%%x, [1, 2, 0, 2], 0)\n"
+                 "  %%y: f32[1, 8, 5, 5] = aten.convolution(%%p, %%w, None, [2, 2], [1, 1], [1, 1], False, [0, 0], %s)\n  return %%y\n}\n", kinds[i], kinds[i + 1]);
+        check_whole(text);
+    }
+}
+
 static void convolutions_over_one_dimension(void **state) {
     (void)state;
     check_whole("method forward(%x: f32[2, 4, 9]) {\n  const %w: f32[6, 2, 3] = \"w\"\n  const %b: f32[6] = \"b\"\n"
@@ -328,7 +340,7 @@ static void sizes_may_change(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pointwise), cmocka_unit_test(roots_and_logarithms), cmocka_unit_test(operands_broadcast), cmocka_unit_test(linear_layers_and_products),
-        cmocka_unit_test(convolutions), cmocka_unit_test(convolutions_over_one_dimension), cmocka_unit_test(norms_go_into_convolutions),
+        cmocka_unit_test(convolutions), cmocka_unit_test(frames_become_padding), cmocka_unit_test(convolutions_over_one_dimension), cmocka_unit_test(norms_go_into_convolutions),
         cmocka_unit_test(norms), cmocka_unit_test(images), cmocka_unit_test(pieces_are_taken), cmocka_unit_test(parts_side_by_side_stay_apart), cmocka_unit_test(pools_that_round_up), cmocka_unit_test(many_are_joined), cmocka_unit_test(operators_between_make_two_parts),
         cmocka_unit_test(a_part_may_be_needed_before_its_last_node), cmocka_unit_test(what_only_moves_stays_outside),
         cmocka_unit_test(what_xnnpack_cannot_have_stays_outside), cmocka_unit_test(each_operator_can_be_a_delegate), cmocka_unit_test(weights_are_shared),

@@ -40,6 +40,9 @@ bool fidc_xnn_takes(const fidc_node *node);
 /* What a clamping operator clamps to; false: to nothing that XNNPACK has a form for. */
 bool fidc_xnn_clamp_of(const fidc_rewriter *rw, float *out_low, float *out_high);
 
+/* The padding of zeros before a convolution that can go into it, in whatever part; NULL: none. */
+fidc_node *fidc_xnn_frame_of(const fidc_rewriter *rw);
+
 /* ---- Values: xnn_values.c; ids, FID_XNN_NO_ID after a failure ---- */
 
 uint32_t fidc_xnn_read(fidc_xnn_lowering *l, fidc_value *value, fidc_xnn_layout layout);

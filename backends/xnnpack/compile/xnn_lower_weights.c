@@ -81,7 +81,7 @@ static void lower_bmm(fidc_xnn_lowering *l, const fidc_rewriter *rw, const fidc_
 typedef struct convolution {
     bool flat, transposed, depthwise;
     int64_t groups, in, out;             /* channels of a group */
-    int64_t kernel[2], stride[2], padding[2], dilation[2], adjustment[2];
+    int64_t kernel[2], stride[2], padding[2], after[2], dilation[2], adjustment[2]; /* padding: before; after: behind */
 } convolution;
 
 static bool numbers(const fidc_rewriter *rw, uint32_t arg, size_t spatial, int64_t otherwise, int64_t least, int64_t *out) {
@@ -100,6 +100,7 @@ static bool read_convolution(const fidc_rewriter *rw, convolution *c) {
         !numbers(rw, 5, spatial, 1, 1, c->dilation) || !numbers(rw, 7, spatial, 0, 0, c->adjustment))
         return false;
     for (size_t i = 0; i < spatial; i++) c->kernel[2 - spatial + i] = fidc_size(weight, 2 + i);
+    memcpy(c->after, c->padding, sizeof c->after);
     c->in = c->transposed ? fidc_size(weight, 0) / c->groups : fidc_size(weight, 1);
     c->out = c->transposed ? fidc_size(weight, 1) : fidc_size(weight, 0) / c->groups;
     c->depthwise = !c->transposed && c->in == 1 && c->groups > 1;
@@ -130,13 +131,43 @@ static uint32_t filter_of(fidc_xnn_lowering *l, const fidc_value *weight, const 
 
 static void set_geometry(fidc_xnn_node *node, const convolution *c) {
     const struct { uint32_t slot; int64_t number; } fields[] = {
-        {FID_XNN_Conv_padding_top, c->padding[0]}, {FID_XNN_Conv_padding_bottom, c->padding[0]}, {FID_XNN_Conv_padding_left, c->padding[1]},
-        {FID_XNN_Conv_padding_right, c->padding[1]}, {FID_XNN_Conv_kernel_height, c->kernel[0]}, {FID_XNN_Conv_kernel_width, c->kernel[1]},
+        {FID_XNN_Conv_padding_top, c->padding[0]}, {FID_XNN_Conv_padding_bottom, c->after[0]}, {FID_XNN_Conv_padding_left, c->padding[1]},
+        {FID_XNN_Conv_padding_right, c->after[1]}, {FID_XNN_Conv_kernel_height, c->kernel[0]}, {FID_XNN_Conv_kernel_width, c->kernel[1]},
         {FID_XNN_Conv_subsampling_height, c->stride[0]}, {FID_XNN_Conv_subsampling_width, c->stride[1]},
         {FID_XNN_Conv_dilation_height, c->dilation[0]}, {FID_XNN_Conv_dilation_width, c->dilation[1]},
         {FID_XNN_Conv_group_input_channels, c->in}, {FID_XNN_Conv_group_output_channels, c->out}, {FID_XNN_Conv_groups, c->groups},
         {FID_XNN_Conv_adjustment_height, c->adjustment[0]}, {FID_XNN_Conv_adjustment_width, c->adjustment[1]}};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) fidc_xnn_set(node, fields[i].slot, (uint32_t)fields[i].number);
+}
+
+/* ---- Zeros around the image before a convolution become its own padding ---- */
+
+/* constant_pad_nd(self, pad, value): zeros around the plane. */
+static bool is_frame(const fidc_rewriter *pad) {
+    size_t count;
+    const fidc_arg *pads = fidc_rw_items(pad, 1, &count);
+    if (fidc_rw_double(pad, 2, 0) != 0 || count > 4 || count % 2) return false;
+    for (size_t i = 0; i < count; i++)
+        if (pads[i].kind != FIDC_ARG_INT || pads[i].as.integer < 0) return false;
+    return true;
+}
+
+fidc_node *fidc_xnn_frame_of(const fidc_rewriter *rw) {
+    const fidc_value *x = fidc_is(rw->node, FID_OPID_convolution) ? fidc_rw_value(rw, 0) : NULL;
+    if (!x || x->rank != 4 || x->uses != 1 || x->origin != FIDC_FROM_NODE || fidc_rw_bool(rw, 6, false)) return NULL;
+    fidc_rewriter pad = {.program = rw->program, .graph = rw->graph, .node = x->producer};
+    return fidc_is(pad.node, FID_OPID_constant_pad_nd) && is_frame(&pad) ? pad.node : NULL;
+}
+
+/* The image inside a frame that was taken in, whose sides join the padding; the image itself if there is none. */
+static fidc_value *inside_frame(const fidc_rewriter *rw, convolution *c) {
+    fidc_node *frame = fidc_xnn_frame_of(rw);
+    if (!frame || frame->scratch != frame) return fidc_rw_value(rw, 0);
+    fidc_rewriter pad = {.program = rw->program, .graph = rw->graph, .node = frame};
+    size_t count;
+    const fidc_arg *pads = fidc_rw_items(&pad, 1, &count);
+    for (size_t i = 0; i < count; i++) (i % 2 ? c->after : c->padding)[1 - i / 2] += pads[i].as.integer;
+    return fidc_rw_value(&pad, 0);
 }
 
 static const uint8_t swap_last[] = {0, 2, 1};
@@ -164,9 +195,10 @@ static void write_flat(fidc_xnn_lowering *l, uint32_t image, fidc_value *out) {
 
 static void lower_convolution(fidc_xnn_lowering *l, const fidc_rewriter *rw, const fidc_xnn_row *row) {
     (void)row;
-    fidc_value *x = fidc_rw_value(rw, 0), *bias = fidc_rw_value(rw, 2), *out = fidc_xnn_result(rw);
+    fidc_value *bias = fidc_rw_value(rw, 2), *out = fidc_xnn_result(rw);
     convolution c;
     if (!read_convolution(rw, &c)) return;
+    fidc_value *x = inside_frame(rw, &c);
     uint32_t input = c.flat ? read_flat(l, x) : fidc_xnn_read(l, x, FIDC_XNN_IMAGE), filter = filter_of(l, fidc_rw_value(rw, 1), &c);
     uint32_t bias_id = bias ? fidc_xnn_read(l, bias, FIDC_XNN_PLAIN) : FID_XNN_NO_ID;
     uint32_t dims[4];

@@ -57,21 +57,30 @@ static bool is_move(const fidc_node *node) {
     return row && row->traits & FIDC_XNN_MOVE;
 }
 
-/* ---- Clamps ---- */
+/* ---- Nodes that go into others: their scratch is themselves while a part is lowered ---- */
 
-/* While a part is lowered, the scratch of a node that took a clamp is the clamp, and that of the clamp is itself. */
-static void take_clamp(const fidc_part *part, fidc_node *clamp) {
-    const fidc_xnn_row *row = fidc_xnn_row_of(clamp);
-    fidc_value *clamped = fidc_value_of(&clamp->args[0]);
-    if (!(row->traits & FIDC_XNN_IS_CLAMP) || clamped->uses != 1 || clamped->origin != FIDC_FROM_NODE) return;
+/* The node of the part that makes a value for one reader only, inside; NULL: there is none. */
+static fidc_node *sole_maker(const fidc_part *part, const fidc_value *value) {
+    if (!value || value->uses != 1 || value->origin != FIDC_FROM_NODE) return NULL;
     for (uint32_t i = 0; i < part->output_count; i++)
-        if (part->outputs[i] == clamped) return;
-    for (uint32_t i = 0; i < part->node_count; i++) {
-        fidc_node *node = part->nodes[i];
-        if (node != clamped->producer || node->scratch || !(fidc_xnn_row_of(node)->traits & FIDC_XNN_CLAMPS)) continue;
-        node->scratch = clamp;
-        clamp->scratch = clamp;
-    }
+        if (part->outputs[i] == value) return NULL;
+    for (uint32_t i = 0; i < part->node_count; i++)
+        if (part->nodes[i] == value->producer) return value->producer;
+    return NULL;
+}
+
+/* The scratch of a node that took a clamp is the clamp. */
+static void take_clamp(const fidc_part *part, fidc_node *clamp) {
+    fidc_node *node = fidc_xnn_row_of(clamp)->traits & FIDC_XNN_IS_CLAMP ? sole_maker(part, fidc_value_of(&clamp->args[0])) : NULL;
+    if (!node || node->scratch || !(fidc_xnn_row_of(node)->traits & FIDC_XNN_CLAMPS)) return;
+    node->scratch = clamp;
+    clamp->scratch = clamp;
+}
+
+static void take_frame(const fidc_part *part, fidc_node *node) {
+    fidc_rewriter rw = reader_of(node);
+    fidc_node *frame = fidc_xnn_frame_of(&rw);
+    if (frame && sole_maker(part, frame->outputs[0])) frame->scratch = frame;
 }
 
 fidc_value *fidc_xnn_result(const fidc_rewriter *rw) {
@@ -139,7 +148,10 @@ static void define_inputs(fidc_xnn_lowering *l) {
 static fid_status lower(const fidc_part *part, fidc_delegate *out_delegate) {
     fidc_xnn_lowering l = {.part = part, .program = part->program, .blob = {.arena = &part->program->arena, .external_count = part->input_count + part->output_count}};
     clear_scratch(part);
-    for (uint32_t i = 0; i < part->node_count; i++) take_clamp(part, part->nodes[i]);
+    for (uint32_t i = 0; i < part->node_count; i++) {
+        take_clamp(part, part->nodes[i]);
+        take_frame(part, part->nodes[i]);
+    }
     define_inputs(&l);
     for (uint32_t i = 0; i < part->node_count && !l.blob.failed && l.status == FID_OK; i++) {
         fidc_rewriter rw = reader_of(part->nodes[i]);
