@@ -2,7 +2,7 @@
  *
  * Tiles of m x m outputs, in all images, are the rows of (m + 2) * (m + 2) products, one a position: a block of tiles is transformed
  * (the part of scratch that should stay in the second-level cache), then for some panels of output channels at a time all positions are
- * multiplied and the sums transformed back with the epilogue. So weights are read once a block.
+ * multiplied and the sums transformed back with the epilogue. So weights are read once a block, and fetched while others are multiplied.
  *
  * Images with more values than weights are shared among threads by tiles, others by output channels. What a value is computed from is
  * the same in any case. */
@@ -132,36 +132,44 @@ static void transform_tiles(const winograd_plan *p, size_t first, size_t begin, 
     for (size_t i = begin; i < end; i++) transform_tile(p, i, values + (i - first) * p->row);
 }
 
-/* sums (count, columns) = values (count, in_channels) * panels at one position; k in parts. These products are small: a plan for each would take longer than it saves. */
-static void multiply_position(const winograd_plan *p, size_t count, const float *values, const float *panel, size_t columns, float *sums) {
+/* sums (count, columns) = values (count, in_channels) * panels at one position, k in parts; meanwhile the panels at `next` are fetched. These
+ * products are small: a plan for each would take longer than it saves. */
+static void multiply_panels(const winograd_plan *p, size_t count, const float *values, const float *panels, const float *next, size_t columns, float *sums) {
     const fidk_tiles *t = p->conv->tiles;
-    size_t step = round_up(t->product_columns, FIDK_PANEL), k = p->conv->in_channels, depth = p->m > 2 ? EXACT_DEPTH : DEPTH, parts = k ? (k + depth - 1) / depth : 1, tiles = (count + t->product_rows - 1) / t->product_rows;
-    fidk_matmul product = {.a_stride = p->row, .b_row = FIDK_PANEL, .b_panel = p->positions * k * FIDK_PANEL, .c_stride = p->columns};
+    size_t k = p->conv->in_channels, depth = p->m > 2 ? EXACT_DEPTH : DEPTH, parts = k ? (k + depth - 1) / depth : 1;
+    size_t tiles = (count + t->product_rows - 1) / t->product_rows;
+    fidk_matmul product = {.a_stride = p->row, .b_row = FIDK_PANEL, .b_panel = p->positions * k * FIDK_PANEL, .c_stride = p->columns, .columns = columns};
     for (size_t part = 0; part < parts; part++) {
         size_t first = fidk_part_begin(k, parts, part);
         product.depth = fidk_part_begin(k, parts, part + 1) - first;
+        product.b = panels + first * FIDK_PANEL;
         product.accumulate = part > 0;
-        for (size_t n = 0; n < columns; n += step) {
-            product.b = panel + n / FIDK_PANEL * product.b_panel + first * FIDK_PANEL;
-            product.columns = smaller(step, columns - n);
-            for (size_t i = 0; i < tiles; i++) {
-                size_t row = fidk_part_begin(count, tiles, i), rows = fidk_part_begin(count, tiles, i + 1) - row;
-                product.a = values + row * p->row + first;
-                product.c = sums + row * p->columns + n;
-                t->product[rows - 1](&product);
-            }
+        for (size_t i = 0; i < tiles; i++) {
+            size_t row = fidk_part_begin(count, tiles, i), rows = fidk_part_begin(count, tiles, i + 1) - row;
+            product.a = values + row * p->row + first;
+            product.c = sums + row * p->columns;
+            product.fetch = i < fidk_panels(columns) ? next + i * product.b_panel + first * FIDK_PANEL : NULL;
+            t->product[rows - 1](&product);
         }
+    }
+}
+
+/* Output channels from panel `panel` on, at one position. */
+static void multiply_position(const winograd_plan *p, size_t count, size_t position, size_t panel, size_t columns, const float *values, float *sums) {
+    size_t step = round_up(p->conv->tiles->product_columns, FIDK_PANEL), floats = p->conv->in_channels * FIDK_PANEL;
+    const float *panels = p->conv->weights + (panel * p->positions + position) * floats, *following = position + 1 < p->positions ? panels + floats : panels;
+    for (size_t n = 0; n < columns; n += step) {
+        size_t now = smaller(step, columns - n), at = n / FIDK_PANEL * p->positions * floats;
+        multiply_panels(p, count, values, panels + at, following + at, now, sums + n);
     }
 }
 
 /* Panels [panel, last) of output channels for `count` tiles from `first` on. */
 static void multiply(const winograd_plan *p, size_t first, size_t count, size_t panel, size_t last, const float *values, float *sums) {
-    const fidk_conv *conv = p->conv;
-    size_t step = p->columns / FIDK_PANEL, rows = conv->in_channels * FIDK_PANEL;
-    for (; panel < last; panel += step) {
-        size_t n = panel * FIDK_PANEL, columns = smaller(smaller(p->columns, (last - panel) * FIDK_PANEL), conv->out_channels - n);
+    for (; panel < last; panel += p->columns / FIDK_PANEL) {
+        size_t n = panel * FIDK_PANEL, columns = smaller(smaller(p->columns, (last - panel) * FIDK_PANEL), p->conv->out_channels - n);
         for (size_t i = 0; i < p->positions; i++)
-            multiply_position(p, count, values + i * p->in_position, conv->weights + (panel * p->positions + i) * rows, columns, sums + i * p->out_position);
+            multiply_position(p, count, i, panel, columns, values + i * p->in_position, sums + i * p->out_position);
         for (size_t i = 0; i < count; i++) finish_tile(p, first + i, sums + i * p->columns, n, columns);
     }
 }
