@@ -47,7 +47,8 @@ static bool follows_input(const fidc_node *node) {
     static const fid_op_id followers[] = {
         FID_OPID_convolution, FID_OPID_max_pool2d_with_indices, FID_OPID_fused_max_pool2d, FID_OPID_avg_pool2d,
         FID_OPID__adaptive_avg_pool2d, FID_OPID_upsample_nearest2d, FID_OPID_upsample_nearest2d_vec, FID_OPID_upsample_bilinear2d,
-        FID_OPID_upsample_bilinear2d_vec, FID_OPID_constant_pad_nd, FID_OPID_slice_copy_Tensor, FID_OPID_cat, FID_OPID_glu,
+        FID_OPID_upsample_bilinear2d_vec, FID_OPID_constant_pad_nd, FID_OPID_reflection_pad2d, FID_OPID_replication_pad2d,
+        FID_OPID_slice_copy_Tensor, FID_OPID_cat, FID_OPID_glu,
         FID_OPID_mean_dim, FID_OPID__native_batch_norm_legit_no_training, FID_OPID_native_group_norm, FID_OPID_pixel_shuffle,
         FID_OPID_pixel_unshuffle,
     };

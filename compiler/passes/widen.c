@@ -69,9 +69,14 @@ static bool only_moves(const fidc_node *node) {
     return fidc_is(node, FID_OPID_clone) || fidc_is(node, FID_OPID_embedding);
 }
 
+/* A max pool has one once nobody reads its places, which among equals of 16 bits are not those among float32. */
+static bool has_fast_kernel(const fidc_node *node) {
+    return node->op->cpu || (fidc_is(node, FID_OPID_max_pool2d_with_indices) && node->output_count == 2 && node->outputs[1]->uses == 0);
+}
+
 static bool should_widen(const widener *w, const fidc_node *node) {
     survey s = {0};
-    if (!node->op->cpu || node->graph_count || node->in_place || fidc_is(node, FID_OPID__to_copy)) return false;
+    if (!has_fast_kernel(node) || node->graph_count || node->in_place || fidc_is(node, FID_OPID__to_copy)) return false;
     look(w, node->args, node->arg_count, &s);
     if (!s.half || s.names_half) return false;
     if (only_moves(node)) return s.wide == s.half;

@@ -121,6 +121,26 @@ static fid_value *matrix_of_indices(int64_t rows, int64_t columns, int64_t below
     return testing_value(fid_tensor_value(t));
 }
 
+static void edge_pads_match(void **state) {
+    (void)state;
+    for (size_t d = 0; d < 5; d++) {
+        fid_dtype t = dtypes[d];
+        for (int o = 0; o < 2; o++) {
+            testing_order order = o ? CHANNELS_LAST : ROW_MAJOR;
+            SAME(reflection_pad2d, PATTERN(t, order, 2, 5, 6, 7), INTS(3, 2, 1, 5));
+            SAME(reflection_pad2d, PATTERN(t, order, 1, 40, 60, 61), INTS(60, 0, 0, 2));
+            SAME(replication_pad2d, PATTERN(t, order, 1, 1, 3, 4), INTS(9, 1, 7, 2));
+            SAME(replication_pad2d, PATTERN(t, order, 2, 3, 6, 7), INTS(-2, 4, 3, -1)); /* negative pads take away */
+        }
+        SAME(reflection_pad1d, PATTERN(t, ROW_MAJOR, 3, 9), INTS(8, 4));
+        SAME(replication_pad1d, PATTERN(t, ROW_MAJOR, 2, 3, 1), INTS(8, 4));
+        SAME(replication_pad1d, PATTERN(t, ROW_MAJOR, 2, 3, 5), INTS(-3, 9));
+        SAME(reflection_pad3d, PATTERN(t, ROW_MAJOR, 2, 3, 4, 5), INTS(4, 1, 3, 0, 2, 1));
+        SAME(replication_pad3d, PATTERN(t, ROW_MAJOR, 1, 2, 3, 4, 5), INTS(4, 1, 3, 0, 2, 1));
+        testing_free();
+    }
+}
+
 static void other_moves_match(void **state) {
     (void)state;
     for (size_t d = 0; d < 5; d++) {
@@ -167,7 +187,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copies_match), cmocka_unit_test(one_number_and_any_match),
         cmocka_unit_test(concatenation_and_padding_match),
-        cmocka_unit_test(other_moves_match),
+        cmocka_unit_test(edge_pads_match), cmocka_unit_test(other_moves_match),
         cmocka_unit_test(casts_match),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,13 +24,6 @@ static fid_status run_constant_pad_nd(fid_call *call) {
     return FID_OK;
 }
 
-/* Index in the input of a position that may lie outside: mirrored without repeating the edge, or held at the edge. */
-static int64_t inside(int64_t at, int64_t size, bool reflect) {
-    if (at < 0) return reflect ? -at : 0;
-    if (at >= size) return reflect ? 2 * (size - 1) - at : size - 1;
-    return at;
-}
-
 static fid_status pad_edges(fid_call *call, bool reflect) {
     const fid_tensor *self = fid_arg_tensor(call, 0), *out = fid_out_tensor(call, 0);
     fid_padding padding;
@@ -42,7 +35,7 @@ static fid_status pad_edges(fid_call *call, bool reflect) {
     FIDK_WALK(&walk) {
         int64_t at = 0;
         for (size_t i = 0; i < walk.rank; i++) {
-            at += inside(walk.index[i] - padding.before[i], self->sizes[i], reflect) * self->strides[i];
+            at += fid_padding_source(walk.index[i] - padding.before[i], self->sizes[i], reflect) * self->strides[i];
         }
         memcpy((uint8_t *)out->data + (size_t)walk.at[0] * size, (const uint8_t *)self->data + (size_t)at * size, size);
     }
