@@ -241,6 +241,14 @@ static void images(void **state) {
                 "  return %v, %q, %g, %l, %b, %t\n}\n");
 }
 
+/* What norms by row are made of. */
+static void means_of_rows(void **state) {
+    (void)state;
+    check_whole("symbol s0 in [1, 8] hint 3\nmethod forward(%x: f32[2, s0, 6]) {\n  %a: f32[2, s0, 1] = aten.mean.dim(%x, [-1], True, None)\n"
+                "  %d: f32[2, s0, 6] = aten.sub.Tensor(%x, %a, 1)\n  %b: f32[2, s0] = aten.mean.dim(%d, [2], False, None)\n  return %d, %b\n}\n");
+    check_whole("method forward(%x: f32[1, 2, 3, 6]) {\n  %a: f32[1, 2, 3, 1] = aten.mean.dim(%x, [3], True, None)\n  return %a\n}\n");
+}
+
 /* A last window that reaches past the padding. */
 static void pools_that_round_up(void **state) {
     (void)state;
@@ -341,7 +349,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pointwise), cmocka_unit_test(roots_and_logarithms), cmocka_unit_test(operands_broadcast), cmocka_unit_test(linear_layers_and_products),
         cmocka_unit_test(convolutions), cmocka_unit_test(frames_become_padding), cmocka_unit_test(convolutions_over_one_dimension), cmocka_unit_test(norms_go_into_convolutions),
-        cmocka_unit_test(norms), cmocka_unit_test(images), cmocka_unit_test(pieces_are_taken), cmocka_unit_test(parts_side_by_side_stay_apart), cmocka_unit_test(pools_that_round_up), cmocka_unit_test(many_are_joined), cmocka_unit_test(operators_between_make_two_parts),
+        cmocka_unit_test(norms), cmocka_unit_test(images), cmocka_unit_test(pieces_are_taken), cmocka_unit_test(parts_side_by_side_stay_apart), cmocka_unit_test(means_of_rows), cmocka_unit_test(pools_that_round_up), cmocka_unit_test(many_are_joined), cmocka_unit_test(operators_between_make_two_parts),
         cmocka_unit_test(a_part_may_be_needed_before_its_last_node), cmocka_unit_test(what_only_moves_stays_outside),
         cmocka_unit_test(what_xnnpack_cannot_have_stays_outside), cmocka_unit_test(each_operator_can_be_a_delegate), cmocka_unit_test(weights_are_shared),
         cmocka_unit_test(sizes_may_change),

@@ -86,28 +86,56 @@ static bool is_plane(const fidc_rewriter *rw) {
     return (a == 2 && b == 3) || (a == 3 && b == 2);
 }
 
-static bool takes_mean(const fidc_rewriter *rw) { return is_image(fidc_rw_value(rw, 0)) && is_plane(rw) && fidc_rw_is_none(rw, 3); }
+/* Over the last dimension: rows can be seen as images of one channel. A reshape can work out one size. */
+static bool is_row(const fidc_rewriter *rw) {
+    const fidc_value *x = fidc_rw_value(rw, 0);
+    int64_t dims[FID_MAX_RANK];
+    size_t count, dynamic = 0;
+    if (!x || x->rank < 2 || !fidc_rw_ints(rw, 1, dims, &count) || count != 1 || fidc_wrap(dims[0], x->rank) != x->rank - 1) return false;
+    for (size_t i = 0; i < x->rank; i++) dynamic += !fidc_expr_is_const(x->sizes[i]);
+    return dynamic < 2 && fidc_size(x, x->rank - 1u) > 0;
+}
 
-static void add_mean(fidc_xnn_lowering *l, const fidc_rewriter *rw, uint32_t output) {
-    uint32_t input = fidc_xnn_read(l, fidc_rw_value(rw, 0), FIDC_XNN_IMAGE);
+static bool takes_mean(const fidc_rewriter *rw) {
+    const fidc_value *x = fidc_rw_value(rw, 0);
+    bool plane = is_image(x) && is_plane(rw);
+    return fidc_rw_is_none(rw, 3) && (plane || (fidc_xnn_fits(x) && !fidc_is_constant(x) && is_row(rw)));
+}
+
+static void add_mean(fidc_xnn_lowering *l, const fidc_rewriter *rw, uint32_t input, uint32_t output) {
     fidc_xnn_node *node = fidc_xnn_begin(l, rw, FID_XNN_GlobalAvgPooling2d);
     fidc_xnn_set(node, FID_XNN_Unary_input_id, input);
     fidc_xnn_set(node, FID_XNN_Unary_output_id, output);
     fidc_xnn_set(node, FID_XNN_Unary_flags, FID_XNN_FLAG_KEEP_DIMS);
 }
 
+static void mean_row(fidc_xnn_lowering *l, const fidc_rewriter *rw) {
+    fidc_value *x = fidc_rw_value(rw, 0), *out = rw->node->outputs[0];
+    const fidc_expr *rows = fidc_expr_product(l->program, x->sizes, x->rank - 1u), *one = fidc_expr_const(l->program, 1);
+    const fidc_expr *image[] = {rows, x->sizes[x->rank - 1], one, one};
+    uint32_t count = (uint32_t)fidc_expr_at(rows, FIDC_AT_HIGH), length = (uint32_t)fidc_size(x, x->rank - 1u);
+    uint32_t input = fidc_xnn_temporary(l, (const uint32_t[]){count, length, 1, 1}, 4), means = fidc_xnn_temporary(l, (const uint32_t[]){count, 1, 1, 1}, 4);
+    fidc_xnn_reshape(l, fidc_xnn_read(l, x, FIDC_XNN_PLAIN), input, image, 4);
+    add_mean(l, rw, input, means);
+    fidc_xnn_reshape(l, means, fidc_xnn_write(l, out, FIDC_XNN_PLAIN), out->sizes, out->rank);
+}
+
 /* XNNPACK keeps the dims; without them it is the same numbers in the same order. */
 static void lower_mean(fidc_xnn_lowering *l, const fidc_rewriter *rw, const fidc_xnn_row *row) {
+    fidc_value *x = fidc_rw_value(rw, 0), *out = rw->node->outputs[0];
     (void)row;
-    fidc_value *out = rw->node->outputs[0];
-    if (out->rank == 4) {
-        add_mean(l, rw, fidc_xnn_write(l, out, FIDC_XNN_IMAGE));
+    if (!is_plane(rw)) {
+        mean_row(l, rw);
         return;
     }
-    uint32_t dims[2];
+    uint32_t dims[FID_XNN_MAX_RANK], input = fidc_xnn_read(l, x, FIDC_XNN_IMAGE);
+    if (out->rank == 4) {
+        add_mean(l, rw, input, fidc_xnn_write(l, out, FIDC_XNN_IMAGE));
+        return;
+    }
     fidc_xnn_dims(out, FIDC_XNN_PLAIN, dims);
     uint32_t kept = fidc_xnn_temporary(l, (const uint32_t[]){dims[0], 1, 1, dims[1]}, 4);
-    add_mean(l, rw, kept);
+    add_mean(l, rw, input, kept);
     fidc_xnn_reshape(l, kept, fidc_xnn_write(l, out, FIDC_XNN_PLAIN), out->sizes, out->rank);
 }
 
@@ -134,7 +162,7 @@ static bool takes_adaptive(const fidc_rewriter *rw) {
 static void lower_adaptive(fidc_xnn_lowering *l, const fidc_rewriter *rw, const fidc_xnn_row *row) {
     pool p;
     if (!read_adaptive(rw, &p)) return;
-    if (!p.stride[0]) add_mean(l, rw, fidc_xnn_write(l, rw->node->outputs[0], FIDC_XNN_IMAGE));
+    if (!p.stride[0]) add_mean(l, rw, fidc_xnn_read(l, fidc_rw_value(rw, 0), FIDC_XNN_IMAGE), fidc_xnn_write(l, rw->node->outputs[0], FIDC_XNN_IMAGE));
     else add_pool(l, rw, row->type, &p);
 }
 
