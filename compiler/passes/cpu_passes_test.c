@@ -315,6 +315,31 @@ static void heads_of_attention_are_not_moved(void **state) {
     holds(text, "%y: f32[1, 5, 2, 8] = aten.permute_copy");
 }
 
+/* As torch.nn.MultiheadAttention writes it, batch beside the heads. */
+static void heads_beside_the_batch_are_not_moved(void **state) {
+    (void)state;
+    const char *text = AFTER("method forward(%x: f32[5, 6, 8]) {\n"
+                             "  %t: f32[6, 5, 8] = aten.permute_copy(%x, [1, 0, 2])\n"
+                             "  %q: f32[3, 2, 5, 8] = aten.view_copy(%t, [3, 2, 5, 8])\n"
+                             "  %a: f32[3, 2, 5, 8] = aten.scaled_dot_product_attention(%q, %q, %q, None, 0.0, False, None, False)\n"
+                             "  %y: f32[5, 3, 2, 8] = aten.permute_copy(%a, [2, 0, 1, 3])\n"
+                             "  return %y\n}\n", fidc_layout);
+    holds(text, ": f32[5, 3, 2, 8] = aten.view_copy(%x, [5, 3, 2, 8])");
+    holds(text, ": f32[3, 2, 5, 8]{2, 0, 1, 3} = aten.permute_copy(");
+    holds(text, "%a: f32[3, 2, 5, 8]{2, 0, 1, 3} = aten.scaled_dot_product_attention");
+    holds(text, "%y: f32[5, 3, 2, 8] = aten.permute_copy");
+}
+
+static void attention_that_is_read_in_two_orders_lies_as_it_is(void **state) {
+    (void)state;
+    holds(AFTER("method forward(%q: f32[1, 2, 5, 8]) {\n"
+                "  %a: f32[1, 2, 5, 8] = aten.scaled_dot_product_attention(%q, %q, %q, None, 0.0, False, None, False)\n"
+                "  %y: f32[1, 5, 2, 8] = aten.permute_copy(%a, [0, 2, 1, 3])\n"
+                "  %z: f32[5, 1, 2, 8] = aten.permute_copy(%a, [2, 0, 1, 3])\n"
+                "  return %y, %z\n}\n", fidc_layout),
+          "%a: f32[1, 2, 5, 8] = aten.scaled_dot_product_attention");
+}
+
 static void other_readers_keep_a_permutation_as_it_is(void **state) {
     (void)state;
     holds(AFTER("method forward(%x: f32[1, 5, 2, 8], %w: f32[8, 8]) {\n"
@@ -391,6 +416,8 @@ int main(void) {
         TEST(chains_of_convolutions_stay_channels_last),
         TEST(images_that_are_enlarged_last_leave_without_a_conversion),
         TEST(heads_of_attention_are_not_moved),
+        TEST(heads_beside_the_batch_are_not_moved),
+        TEST(attention_that_is_read_in_two_orders_lies_as_it_is),
         TEST(other_readers_keep_a_permutation_as_it_is),
         TEST(pools_lose_places_that_nobody_reads),
         TEST(large_separable_convolutions_become_one),

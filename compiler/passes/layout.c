@@ -12,7 +12,9 @@
 typedef struct readers {
     bool any_last;    /* every reader takes any dim order that keeps the last dimension innermost */
     bool image;       /* every reader takes channels-last */
-    bool swaps;       /* every reader swaps dimensions 1 and 2 of four */
+    bool permuted;    /* every reader is one and the same permutation of four dimensions, the last of which stays: */
+    uint8_t order[4];
+    bool read;
     bool leaves;      /* nothing in the graph reads it: it only leaves */
     fidc_value *last; /* this value in channels-last order, once made */
 } readers;
@@ -59,14 +61,25 @@ static bool follows_input(const fidc_node *node) {
     return false;
 }
 
-static bool swaps_heads(const fidc_node *node) {
-    static const int64_t swap[] = {0, 2, 1, 3};
-    if (!fidc_is(node, FID_OPID_permute_copy) || node->args[1].kind != FIDC_ARG_LIST || node->args[1].as.list.count != 4) return false;
-    for (size_t i = 0; i < 4; i++) {
+/* The dimensions of a permutation, in [0, rank); false for other nodes. */
+static bool permutation_of(const fidc_node *node, uint8_t *out_order) {
+    if (!fidc_is(node, FID_OPID_permute_copy) || node->args[1].kind != FIDC_ARG_LIST || node->args[1].as.list.count != node->outputs[0]->rank)
+        return false;
+    int64_t rank = node->outputs[0]->rank;
+    for (int64_t i = 0; i < rank; i++) {
         const fidc_arg *item = &node->args[1].as.list.items[i];
-        if (item->kind != FIDC_ARG_INT || (item->as.integer + 4) % 4 != swap[i]) return false;
+        int64_t from = item->kind != FIDC_ARG_INT ? -1 - rank : item->as.integer < 0 ? item->as.integer + rank : item->as.integer;
+        if (from < 0 || from >= rank) return false;
+        out_order[i] = (uint8_t)from;
     }
     return true;
+}
+
+static void note_permutation(readers *r, const fidc_node *node, bool first) {
+    uint8_t order[FID_MAX_RANK];
+    bool heads = permutation_of(node, order) && node->outputs[0]->rank == 4 && order[3] == 3;
+    r->permuted = r->permuted && heads && (first || memcmp(r->order, order, sizeof r->order) == 0);
+    if (r->permuted) memcpy(r->order, order, sizeof r->order);
 }
 
 static readers *readers_of(layouter *l, const fidc_value *value) { return value->id < l->count ? &l->of[value->id] : NULL; }
@@ -80,7 +93,8 @@ static void note_reader(layouter *l, const fidc_node *node, uint32_t i, const fi
     bool permutes = node && fidc_is(node, FID_OPID_permute_copy);
     if (!permutes && !(node && fidc_is(node, FID_OPID_scaled_dot_product_attention) && i < 3)) r->any_last = false;
     if (!permutes && !(node && (fidc_is(node, FID_OPID_fused_convolution) || fidc_is(node, FID_OPID_fused_separable)))) r->image = false;
-    if (!node || !swaps_heads(node)) r->swaps = false;
+    note_permutation(r, node, !r->read);
+    r->read = true;
     if (node) r->leaves = false;
 }
 
@@ -88,7 +102,7 @@ static fid_status find_readers(layouter *l) {
     l->count = l->graph->value_count;
     l->of = fidc_allocate(l->program, (l->count + 1) * sizeof *l->of);
     if (!l->of) return no_memory(l);
-    for (uint32_t i = 0; i < l->count; i++) l->of[i] = (readers){.any_last = true, .image = true, .swaps = true, .leaves = true};
+    for (uint32_t i = 0; i < l->count; i++) l->of[i] = (readers){.any_last = true, .image = true, .permuted = true, .leaves = true};
     for (const fidc_node *node = l->graph->first; node; node = node->next)
         for (uint32_t i = 0; i < node->arg_count; i++) note_reader(l, node, i, &node->args[i]);
     for (uint32_t i = 0; i < l->graph->output_count; i++) note_reader(l, NULL, 0, &l->graph->outputs[i]);
@@ -198,15 +212,9 @@ static fid_status flatten_pixels(layouter *l, fidc_node *node) {
 /* The dim order in which the result of a permutation lies where its input lies. */
 static bool order_in_place(const fidc_node *node, uint8_t *out_order) {
     const fidc_value *in = fidc_value_of(&node->args[0]), *out = node->outputs[0];
-    uint8_t result_of[FID_MAX_RANK];
-    if (node->args[1].kind != FIDC_ARG_LIST || node->args[1].as.list.count != out->rank) return false;
-    for (size_t i = 0; i < out->rank; i++) {
-        const fidc_arg *item = &node->args[1].as.list.items[i];
-        int64_t from = item->kind == FIDC_ARG_INT ? item->as.integer : -1 - (int64_t)out->rank;
-        if (from < 0) from += out->rank;
-        if (from < 0 || from >= out->rank) return false;
-        result_of[from] = (uint8_t)i;
-    }
+    uint8_t from[FID_MAX_RANK], result_of[FID_MAX_RANK];
+    if (!permutation_of(node, from)) return false;
+    for (size_t i = 0; i < out->rank; i++) result_of[from[i]] = (uint8_t)i;
     for (size_t i = 0; i < out->rank; i++) out_order[i] = result_of[in->dim_order[i]];
     return true;
 }
@@ -220,11 +228,46 @@ static void permute_in_place(layouter *l, const fidc_node *node) {
     if (fits) memcpy(out->dim_order, order, out->rank);
 }
 
+/* The result of attention lies as the permutation of its heads wants it. */
 static void attend_in_place(layouter *l, const fidc_node *node) {
     fidc_value *out = node->outputs[0];
     const readers *r = readers_of(l, out);
-    if (!r || !r->swaps || out->rank != 4) return;
-    out->dim_order[1] = 2, out->dim_order[2] = 1;
+    if (!r || !r->read || !r->permuted || out->rank != 4) return;
+    memcpy(out->dim_order, r->order, sizeof r->order);
+}
+
+/* Heads as torch.nn.MultiheadAttention takes them apart: view(permute(x (length, batch * heads, width)), (batch, heads, length, width)) is
+ * a permutation of a view, which need not move anything. */
+static fid_status split_heads(layouter *l, fidc_node *view) {
+    const fidc_value *turned = fidc_value_of(&view->args[0]);
+    fidc_value *out = view->outputs[0], *x;
+    uint8_t order[FID_MAX_RANK];
+    if (!turned || turned->origin != FIDC_FROM_NODE || turned->rank != 3 || out->rank != 4 || turned->dtype != FID_FLOAT32) return FID_OK;
+    if (!permutation_of(turned->producer, order) || order[0] != 1 || order[1] != 0) return FID_OK;
+    if (!fidc_sizes_static(turned) || !fidc_sizes_static(out) || fidc_size(out, 2) != fidc_size(turned, 1) || fidc_size(out, 3) != fidc_size(turned, 2))
+        return FID_OK;
+    x = fidc_value_of(&turned->producer->args[0]);
+    fidc_arg apart[] = {fidc_v(x), fidc_ints(l->program, (int64_t[]){fidc_size(out, 2), fidc_size(out, 0), fidc_size(out, 1), fidc_size(out, 3)}, 4)};
+    fidc_value *parts = fidc_result(fidc_node_create(l->graph, view, view, FID_OPID_view_copy, apart, 2, 0));
+    fidc_arg turn[] = {fidc_v(parts), fidc_ints(l->program, (int64_t[]){1, 2, 0, 3}, 4)};
+    fidc_value *heads = parts ? fidc_result(fidc_node_create(l->graph, view, view, FID_OPID_permute_copy, turn, 2, 0)) : NULL;
+    if (!heads) return no_memory(l);
+    fidc_value_replace(out, heads);
+    fidc_node_remove(view);
+    return FID_OK;
+}
+
+/* Only for attention: others may want the permuted heads in one piece. */
+static fid_status split_all_heads(layouter *l) {
+    for (fidc_node *node = l->graph->first; node; node = node->next) {
+        if (!fidc_is(node, FID_OPID_scaled_dot_product_attention)) continue;
+        for (uint32_t i = 0; i < 3; i++) {
+            const fidc_value *value = fidc_value_of(&node->args[i]);
+            fidc_node *view = value && value->origin == FIDC_FROM_NODE ? value->producer : NULL;
+            if (fidc_is(view, FID_OPID_view_copy)) FID_TRY(split_heads(l, view));
+        }
+    }
+    return FID_OK;
 }
 
 /* ---- The walk ---- */
@@ -264,6 +307,8 @@ static fid_status layout_graph(layouter *l, fidc_graph *graph) {
     for (fidc_node *node = graph->first; node; node = node->next)
         for (uint32_t i = 0; i < node->graph_count; i++) FID_TRY(layout_graph(l, node->graphs[i]));
     l->graph = graph;
+    fidc_graph_clean(graph);
+    FID_TRY(split_all_heads(l));
     fidc_graph_clean(graph);
     FID_TRY(find_readers(l));
     for (fidc_node *node = graph->first, *next; node; node = next) {
