@@ -22,7 +22,7 @@ fid_status fid_shape_embedding(const fid_call *call, fid_meta *outs, size_t out_
 
 /* (weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx) gives
  * bags (bags, width) and the bookkeeping that only a backward pass reads. */
-static fid_status embedding_bag(const fid_call *call, bool inner, fid_meta *outs, size_t out_count) {
+static fid_status embedding_bag(const fid_call *call, bool counts_last, bool negative_pads, fid_meta *outs, size_t out_count) {
     const fid_tensor *weight = fid_arg_tensor(call, 0), *indices = fid_arg_tensor(call, 1), *offsets = fid_arg_tensor(call, 2);
     FID_TRY(need_table(call, weight, indices));
     int64_t mode = fid_arg_int(call, 4), last = fid_arg_bool(call, 7);
@@ -36,19 +36,23 @@ static fid_status embedding_bag(const fid_call *call, bool inner, fid_meta *outs
     fid_meta_set(&outs[0], (fid_dtype)weight->dtype, bags, 2);
     if (out_count < 4) return FID_OK;
     /* A plain sum of narrow floats needs no list of bags. */
-    bool padded = call->output_index > 8 && !fid_arg_is_none(call, 8) && (!inner || fid_arg_int(call, 8) >= 0);
+    bool padded = call->output_index > 8 && !fid_arg_is_none(call, 8) && (negative_pads || fid_arg_int(call, 8) >= 0);
     bool listed = mode != 0 || padded || weight->dtype == FID_FLOAT64;
     fid_meta_set(&outs[1], FID_INT64, listed ? indices->sizes : (int64_t[]){0}, 1);
-    fid_meta_set(&outs[2], FID_INT64, inner ? bags : offsets->sizes, 1);
+    fid_meta_set(&outs[2], FID_INT64, counts_last ? offsets->sizes : bags, 1);
     fid_meta_set(&outs[3], FID_INT64, bags, mode == 2 ? 2 : 1);
     return FID_OK;
 }
 
 fid_status fid_shape__embedding_bag(const fid_call *call, fid_meta *outs, size_t out_count) {
-    return embedding_bag(call, true, outs, out_count);
+    return embedding_bag(call, false, false, outs, out_count);
 }
 
-/* The outer forms count a last offset as a bag in their third result. */
+fid_status fid_shape__embedding_bag_forward_only(const fid_call *call, fid_meta *outs, size_t out_count) {
+    return embedding_bag(call, true, false, outs, out_count);
+}
+
+/* The outer forms count a last offset as a bag in their third result, and a negative index of the padding counts from the end. */
 fid_status fid_shape_embedding_bag(const fid_call *call, fid_meta *outs, size_t out_count) {
-    return embedding_bag(call, false, outs, out_count);
+    return embedding_bag(call, true, true, outs, out_count);
 }

@@ -36,6 +36,7 @@ class Exchange:
         self.folder.mkdir(exist_ok=True)
         self.upstream = Upstream(self.folder / "upstream.log") if wanted else None
         self.right, self.names = [], []  # upstream's own programs in upstream's own runtime
+        self.faulty = []  # those whose outputs or error are wrong in both runtimes
 
     def __enter__(self):
         return self
@@ -59,7 +60,7 @@ class Exchange:
         tally.check(f"{target} in upstream's runtime", entry.name, lambda: entry.check(run_there(self.upstream, entry, program, self.folder)))
 
     def check_theirs(self, entry, program, tally):
-        """Upstream's program here is right, or gives what it gives there: some are wrong by themselves."""
+        """Upstream's program here is right, or does what it does there: some are wrong by themselves, or end in an error."""
         try:
             there = run_there(self.upstream, entry, program, self.folder)
         except Failure:
@@ -71,13 +72,14 @@ class Exchange:
             pass
 
         def body():
-            here = run_here(self.fidibus, entry, program)
+            here = None
             try:
+                here = run_here(self.fidibus, entry, program)
                 return entry.check(here)
-            except Failure as failure:
-                if there is None or any(not close(a, b) for x, y in zip(here, there, strict=True) for a, b in zip(x, y, strict=True)):
+            except Failure:
+                if not same_outputs(here, there):
                     raise
-                return f"wrong by itself: {failure}"
+                self.faulty.append(entry.name)
 
         tally.check("upstream's program here", entry.name, body)
 
@@ -86,6 +88,14 @@ class Exchange:
         print(f"zoo: upstream's portable way, as recorded: right on {len(recorded)} of {len(self.names)}")
         if self.upstream:
             print(f"zoo: upstream's programs in upstream's runtime, in this run: right on {len(self.right)} of {len(self.names)}")
+            print(f"zoo: upstream's programs that are wrong or end in an error in both runtimes: {' '.join(self.faulty) or 'none'}")
+
+
+def same_outputs(here, there):
+    """None stands for a call that ended in an error."""
+    if here is None or there is None:
+        return here is there
+    return all(close(a, b) for x, y in zip(here, there, strict=True) for a, b in zip(x, y, strict=True))
 
 
 def close(a, b):
