@@ -207,6 +207,17 @@ class Branches(torch.nn.Module):
         return torch.cond(x.sum() > 0, lambda t: t + 1, lambda t: t * 2, (x,))
 
 
+class Convolutions(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = torch.nn.Conv2d(3, 8, 3, padding=1, bias=False), torch.nn.Conv2d(8, 4, 3, stride=2, bias=False)
+        for layer in (self.first, self.second):
+            torch.nn.init.constant_(layer.weight, 0.125)
+
+    def forward(self, x):
+        return self.second(self.first(x).relu()).mean((2, 3))
+
+
 class Layout(torch.nn.Module):
     def forward(self, x):
         return x + x
@@ -292,6 +303,8 @@ def good():
     write("no_grad.pt2", members_of(export(NoGrad(), (torch.ones(2),))))
     write("names.pt2", members_of(export(Names(), (torch.ones(1), (torch.ones(1),)))))
     write("branches.pt2", members_of(export(Branches(), (torch.ones(2),))))
+    sides = {2: Dim("height", min=8, max=40), 3: Dim("width", min=8, max=40)}
+    write("convolutions.pt2", members_of(export(Convolutions(), (torch.ones(1, 3, 16, 16),), dynamic_shapes=(sides,))))
     write("channels_last.pt2", members_of(export(Layout(), (torch.zeros(1, 3, 2, 2).to(memory_format=torch.channels_last),))))
 
 

@@ -7,6 +7,7 @@ A case exports small modules, compiles them for both targets, with and without r
 several calls on one loaded method, and compares every output with eager PyTorch. Needs torch and the package fidibus.
 """
 
+import collections
 import concurrent.futures
 import contextlib
 import copy
@@ -693,6 +694,35 @@ def spectra():
     same(lambda x: torch.fft.irfft(torch.fft.rfft(x), n=30), (torch.rand(2, 30),), targets=("cpu",))
     with archive(Call(lambda x: torch.special.i0e(torch.special.erfcx(x))), (torch.rand(3),)) as path:
         refused(lambda: load(path, "portable"), "2 things", "special_i0e", "special_erfcx")
+
+
+@case
+def trees_of_inputs_and_outputs():
+    """Nested inputs and results, None, numbers and keywords: a method takes and gives what the model does, from upstream's programs too."""
+    from executorch.exir import to_edge
+
+    class Nested(nn.Module):
+        def forward(self, x, table, k=None, *, scale=2.0):
+            out = {"sum": x + table["a"][0], "list": [x * scale, (table["a"][1], None)], "n": 3}
+            return {**out, "k": k + 1} if k is not None else out
+
+    class Ordered(nn.Module):
+        def forward(self, pair, *rest, **named):
+            return collections.OrderedDict([("z", pair[0] * 2), ("a", named["y"] + 1)]), [r * 2 for r in rest], (), {}
+
+    x, y = torch.rand(3), torch.rand(2)
+    models = [(Nested(), (x, {"a": [x + 1, y]}), {"k": y}), (Nested(), (x, {"a": [x, y]}), {}), (Ordered(), ((x, y), y, x), {"y": x})]
+    for module, args, kwargs in models:
+        expected = module(*args, **kwargs)
+        with archive(module, args, kwargs=kwargs) as path:
+            path.with_suffix(".upstream.pte").write_bytes(to_edge(torch.export.load(path)).to_executorch().buffer)
+            methods = {target: load(path, target) for target in ("cpu", "portable")}
+            methods["upstream"] = fidibus.Runtime.get().load_program(path.with_suffix(".upstream.pte")).load_method("forward")
+            for name, method in methods.items():
+                found = method(*args, **kwargs)
+                if type(found) is not type(expected) or pytree.tree_structure(found) != pytree.tree_structure(expected):
+                    raise Wrong(f"{name}: {pytree.tree_structure(found)}, expected {pytree.tree_structure(expected)}")
+                compare(found, expected, 1e-6, 1e-6)
 
 
 @case
