@@ -62,3 +62,19 @@ void fidk_copy_view(const fid_call *call, const fid_tensor *out, const void *in,
         if (loops.strides[1][d] == 1) swap_dimensions(&loops, d, loops.rank - 2);
     fidk_loops_run(&loops, call->threads, (double)fid_tensor_bytes(out) * 2, copy_block, &w);
 }
+
+void fidk_see(const fid_tensor *t, fidk_seen *out) {
+    *out = (fidk_seen){.tensor = *t};
+    memcpy(out->sizes, t->sizes, t->rank * sizeof *t->sizes);
+    memcpy(out->strides, t->strides, t->rank * sizeof *t->strides);
+    memcpy(out->order, t->dim_order, t->rank);
+    out->tensor.sizes = out->sizes, out->tensor.strides = out->strides, out->tensor.dim_order = out->order;
+}
+
+void fidk_drop_dimension(fidk_seen *s, size_t dim) {
+    size_t rank = --s->tensor.rank, kept = 0;
+    for (size_t i = 0; i <= rank; i++)
+        if (s->order[i] != dim) s->order[kept++] = (uint8_t)(s->order[i] - (s->order[i] > dim));
+    memmove(s->sizes + dim, s->sizes + dim + 1, (rank - dim) * sizeof *s->sizes);
+    memmove(s->strides + dim, s->strides + dim + 1, (rank - dim) * sizeof *s->strides);
+}

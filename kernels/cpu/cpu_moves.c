@@ -6,34 +6,6 @@
 #define KERNEL(id, prepare_function, run_function)                                                                     \
     const fid_kernel fid_cpu_##id = {.prepare = prepare_function, .run = run_function, .any_numbers = true};
 
-static uint8_t *element_at(const fid_tensor *tensor, int64_t offset) {
-    return (uint8_t *)tensor->data + offset * (int64_t)fid_dtype_size((fid_dtype)tensor->dtype);
-}
-
-/* A tensor seen with other dimensions. */
-typedef struct seen_tensor {
-    fid_tensor tensor;
-    int64_t sizes[FID_MAX_RANK + 4], strides[FID_MAX_RANK + 4];
-    uint8_t order[FID_MAX_RANK + 4];
-} seen_tensor;
-
-static void see(const fid_tensor *t, seen_tensor *out) {
-    *out = (seen_tensor){.tensor = *t};
-    memcpy(out->sizes, t->sizes, t->rank * sizeof *t->sizes);
-    memcpy(out->strides, t->strides, t->rank * sizeof *t->strides);
-    memcpy(out->order, t->dim_order, t->rank);
-    out->tensor.sizes = out->sizes, out->tensor.strides = out->strides, out->tensor.dim_order = out->order;
-}
-
-/* Takes dimension `dim` away, at index 0 of it. */
-static void drop_dimension(seen_tensor *s, size_t dim) {
-    size_t rank = --s->tensor.rank, kept = 0;
-    for (size_t i = 0; i <= rank; i++)
-        if (s->order[i] != dim) s->order[kept++] = (uint8_t)(s->order[i] - (s->order[i] > dim));
-    memmove(s->sizes + dim, s->sizes + dim + 1, (rank - dim) * sizeof *s->sizes);
-    memmove(s->strides + dim, s->strides + dim + 1, (rank - dim) * sizeof *s->strides);
-}
-
 /* ---- stack, unbind ---- */
 
 static fid_status prepare_stack(fid_call *call) {
@@ -46,13 +18,13 @@ static fid_status prepare_stack(fid_call *call) {
 static fid_status run_stack(fid_call *call) {
     const fid_value *tensors = call->args[0];
     const fid_tensor *out = fid_out_tensor(call, 0);
-    seen_tensor place;
+    fidk_seen place;
     size_t dim;
     FID_TRY(fid_wrap_dim(call, fid_arg_int(call, 1), out->rank, &dim));
-    see(out, &place);
-    drop_dimension(&place, dim);
+    fidk_see(out, &place);
+    fidk_drop_dimension(&place, dim);
     for (size_t i = 0; i < tensors->as.tensors.count; i++) {
-        place.tensor.data = element_at(out, (int64_t)i * out->strides[dim]);
+        place.tensor.data = fidk_element_at(out, (int64_t)i * out->strides[dim]);
         fidk_copy_view(call, &place.tensor, tensors->as.tensors.items[i]->data, tensors->as.tensors.items[i]->strides);
     }
     return FID_OK;
@@ -62,13 +34,13 @@ KERNEL(stack, prepare_stack, run_stack)
 static fid_status run_unbind(fid_call *call) {
     const fid_tensor *self = fid_arg_tensor(call, 0);
     const fid_value *outs = call->args[call->output_index];
-    seen_tensor part;
+    fidk_seen part;
     size_t dim;
     FID_TRY(fid_wrap_dim(call, fid_arg_int(call, 1), self->rank, &dim));
-    see(self, &part);
-    drop_dimension(&part, dim);
+    fidk_see(self, &part);
+    fidk_drop_dimension(&part, dim);
     for (size_t i = 0; i < outs->as.tensors.count; i++)
-        fidk_copy_view(call, outs->as.tensors.items[i], element_at(self, (int64_t)i * self->strides[dim]), part.strides);
+        fidk_copy_view(call, outs->as.tensors.items[i], fidk_element_at(self, (int64_t)i * self->strides[dim]), part.strides);
     return FID_OK;
 }
 KERNEL(unbind_copy_int, NULL, run_unbind)
@@ -86,7 +58,7 @@ static fid_status run_repeat(fid_call *call) {
     const fid_tensor *self = fid_arg_tensor(call, 0), *out = fid_out_tensor(call, 0);
     size_t added = (size_t)(out->rank - self->rank);
     int64_t strides[FID_MAX_RANK + 4];
-    seen_tensor to = {.tensor = *out};
+    fidk_seen to = {.tensor = *out};
     for (size_t i = 0; i < out->rank; i++) {
         int64_t size = i < added ? 1 : self->sizes[i - added];
         if (size == 0) return FID_OK; /* nothing to repeat */
@@ -117,7 +89,7 @@ static fid_status prepare_roll(fid_call *call) {
 }
 
 /* The pieces of dimension number `i` of the list, then of those after it. */
-static fid_status roll_pieces(const fid_call *call, const fid_tensor *self, const seen_tensor *to, const uint8_t *from, size_t i) {
+static fid_status roll_pieces(const fid_call *call, const fid_tensor *self, const fidk_seen *to, const uint8_t *from, size_t i) {
     size_t count, shift_count, dim;
     const int64_t *shifts = fid_arg_ints(call, 1, &shift_count), *dims = fid_arg_ints(call, 2, &count);
     if (i == count) {
@@ -127,10 +99,10 @@ static fid_status roll_pieces(const fid_call *call, const fid_tensor *self, cons
     FID_TRY(fid_wrap_dim(call, dims[i], self->rank, &dim));
     int64_t size = to->sizes[dim], shift = size ? (shifts[i] % size + size) % size : 0;
     for (int half = 0; half < 2; half++) { /* the end of the input to the front of the output, the rest behind it */
-        seen_tensor piece;
-        see(&to->tensor, &piece);
+        fidk_seen piece;
+        fidk_see(&to->tensor, &piece);
         piece.sizes[dim] = half ? size - shift : shift;
-        if (half) piece.tensor.data = element_at(&to->tensor, shift * to->strides[dim]);
+        if (half) piece.tensor.data = fidk_element_at(&to->tensor, shift * to->strides[dim]);
         int64_t start = half ? 0 : (size - shift) * self->strides[dim];
         if (piece.sizes[dim] > 0)
             FID_TRY(roll_pieces(call, self, &piece, from + start * (int64_t)fid_dtype_size((fid_dtype)self->dtype), i + 1));
@@ -140,9 +112,9 @@ static fid_status roll_pieces(const fid_call *call, const fid_tensor *self, cons
 
 static fid_status run_roll(fid_call *call) {
     const fid_tensor *self = fid_arg_tensor(call, 0), *out = fid_out_tensor(call, 0);
-    seen_tensor to;
+    fidk_seen to;
     if (fid_tensor_numel(out) == 0) return FID_OK;
-    see(out, &to);
+    fidk_see(out, &to);
     return roll_pieces(call, self, &to, self->data, 0);
 }
 KERNEL(roll, prepare_roll, run_roll)
@@ -168,7 +140,7 @@ static void see_channels(const fid_tensor *dense, int64_t r, int64_t *strides) {
 }
 
 static void copy_pixels(const fid_call *call, const fid_tensor *out, const int64_t *sizes, const int64_t *to, const void *in, const int64_t *from) {
-    seen_tensor seen = {.tensor = *out, .order = {0, 1, 2, 3, 4, 5}};
+    fidk_seen seen = {.tensor = *out, .order = {0, 1, 2, 3, 4, 5}};
     memcpy(seen.sizes, sizes, 6 * sizeof *sizes);
     memcpy(seen.strides, to, 6 * sizeof *to);
     seen.tensor.rank = 6;
