@@ -3,11 +3,9 @@
 #include "kernels/cpu/operand.h"
 #include "ops/parts.h"
 
-/* Self, source and result of one dtype: nothing is converted. */
+/* Of one dtype: nothing is converted. */
 static fid_status prepare(fid_call *call) {
-    const fid_tensor *self = fid_arg_tensor(call, 0), *source = fid_arg_tensor(call, 1);
-    const fid_tensor *out = call->output_index < call->arg_count ? fid_out_tensor(call, 0) : self;
-    return source->dtype == self->dtype && out->dtype == self->dtype ? FID_OK : FID_NOT_SUPPORTED;
+    return fid_arg_tensor(call, 0)->dtype == fid_arg_tensor(call, 1)->dtype ? FID_OK : FID_NOT_SUPPORTED;
 }
 
 /* The result starts as self, which may lie where the result does. */
