@@ -98,7 +98,7 @@ static fidc_value *c2r_last(fidc_rewriter *rw, fidc_value *x, const transform *t
 
 static fid_status complex_transform(fidc_rewriter *rw, bool known, const transform *t, bool forward) {
     if (!known) return fidc_rw_refuse(rw, "lengths and dimensions must be constant");
-    fidc_value *x = with_lengths(rw, as_complex(rw, fidc_rw_value(rw, 0)), t);
+    fidc_value *x = as_complex(rw, with_lengths(rw, fidc_rw_value(rw, 0), t));
     return fidc_rw_become(rw, c2c(rw, x, t, t->count, forward));
 }
 
@@ -112,14 +112,14 @@ static fid_status half_spectrum(fidc_rewriter *rw, bool known, const transform *
 
 /* Back to real numbers: the last dimension's length is that of the output. `conjugate` for the forward (Hermitian) transform. */
 static fid_status from_half_spectrum(fidc_rewriter *rw, bool known, const transform *t, bool conjugate) {
-    fidc_value *x = as_complex(rw, fidc_rw_value(rw, 0));
-    if (!known || !t->count || !x || fidc_rw_out(rw)->rank != x->rank) return fidc_rw_refuse(rw, "lengths and dimensions must be constant");
+    fidc_value *x = fidc_rw_value(rw, 0);
+    if (!known || !t->count || fidc_rw_out(rw)->rank != x->rank) return fidc_rw_refuse(rw, "lengths and dimensions must be constant");
     size_t last = t->count - 1;
     int64_t length = fidc_size(fidc_rw_out(rw), (size_t)t->dims[last]);
     if (length < 0) return fidc_rw_refuse(rw, "the output's length must be constant");
     transform half = *t;
     half.lengths[last] = length / 2 + 1;
-    x = c2c(rw, with_lengths(rw, x, &half), t, last, conjugate);
+    x = c2c(rw, as_complex(rw, with_lengths(rw, x, &half)), t, last, conjugate);
     if (conjugate) x = conjugated(rw, x);
     return fidc_rw_become(rw, c2r_last(rw, x, t, length, conjugate));
 }

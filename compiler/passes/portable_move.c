@@ -42,6 +42,13 @@ static fid_status index_fill(fidc_rewriter *rw) {
     return fidc_rw_become(rw, RW(rw, index_put, fidc_v(x), index_in_dim(rw, dim, index), fidc_v(number), fidc_b(false)));
 }
 
+/* Upstream pads no complex numbers: each part for itself. */
+static fid_status pad_parts(fidc_rewriter *rw, fidc_value *x) {
+    fidc_value *parts[] = {RW(rw, real, fidc_v(x)), RW(rw, imag, fidc_v(x))};
+    for (size_t i = 0; i < 2 && parts[i]; i++) parts[i] = RW(rw, constant_pad_nd, fidc_v(parts[i]), fidc_rw_arg(rw, 1), i ? fidc_i(0) : fidc_rw_arg(rw, 2));
+    return fidc_rw_become(rw, fidc_rw_op2(rw, FID_OPID_complex, parts[0], parts[1]));
+}
+
 /* A negative pad cuts; what is left pads. */
 static fid_status constant_pad(fidc_rewriter *rw) {
     fidc_value *x = fidc_rw_value(rw, 0);
@@ -49,6 +56,7 @@ static fid_status constant_pad(fidc_rewriter *rw) {
     size_t count;
     bool all_zero = true, cuts = false;
     if (!fidc_rw_ints(rw, 1, pads, &count)) return fidc_rw_keep(rw);
+    if (fid_dtype_is_complex((fid_dtype)x->dtype)) return pad_parts(rw, x);
     for (size_t i = 0; i < count; i++) {
         all_zero = all_zero && pads[i] == 0;
         cuts = cuts || pads[i] < 0;

@@ -121,7 +121,8 @@ static fidc_value *convolve_depth(fidc_rewriter *rw, fidc_value *x, fidc_value *
 static fid_status convolution(fidc_rewriter *rw) {
     fidc_value *x = fidc_rw_value(rw, 0), *weight = fidc_rw_value(rw, 1), *bias = fidc_rw_value(rw, 2), *out = fidc_rw_out(rw);
     int64_t lists[4][3]; /* stride, padding, dilation, output padding */
-    if (weight->rank != 5 || fidc_rw_bool(rw, 6, false)) return fidc_rw_keep(rw);
+    if (weight->rank != 5) return fidc_rw_keep(rw);
+    if (fidc_rw_bool(rw, 6, false)) return fidc_rw_refuse(rw, "upstream's portable library transposes convolutions of one and two dimensions only");
     const uint32_t places[4] = {3, 4, 5, 7};
     for (size_t i = 0; i < 4; i++) {
         if (!fidc_rw_ints_spread(rw, places[i], 3, i == 0 || i == 2, lists[i])) return fidc_rw_keep(rw);
@@ -194,7 +195,7 @@ static fidc_value *bag_sum(fidc_rewriter *rw, fidc_value *rows, fidc_value *memb
 static fid_status embedding_bag(fidc_rewriter *rw) {
     fidc_value *indices = fidc_rw_value(rw, 1), *offsets = fidc_rw_value(rw, 2), *scales = fidc_rw_value(rw, 6), *out = fidc_rw_out(rw);
     for (uint32_t i = 1; i < rw->node->output_count; i++) {
-        if (rw->node->outputs[i]->uses) return fidc_rw_keep(rw);
+        if (fidc_rw_is_used(rw, i)) return fidc_rw_keep(rw);
     }
     int64_t mode = fidc_rw_int(rw, 4, 0);
     if (fidc_rw_bool(rw, 7, false)) offsets = fidc_rw_slice(rw, offsets, 0, fidc_i(0), fidc_i(-1));
@@ -237,5 +238,6 @@ void fidc_rules_add_portable(fidc_rules *rules) {
     fidc_rules_add_portable_scatter(rules);
     fidc_rules_add_portable_fft(rules);
     fidc_rules_add_portable_rest(rules);
+    fidc_rules_add_portable_limits(rules);
     fidc_rules_add_portable_rnn(rules);
 }

@@ -290,10 +290,21 @@ static fid_status masked_fill_tensor(fidc_rewriter *rw) {
 
 /* ---- Copies with a dtype are dim-order operators in upstream's programs ---- */
 
+/* A real number has no imaginary part; of a complex one the real part stays. */
+static fid_status complex_copy(fidc_rewriter *rw, fidc_value *x, const fidc_value *out) {
+    fid_dtype part = out->dtype == FID_COMPLEX128 ? FID_FLOAT64 : FID_FLOAT32;
+    bool from_complex = fid_dtype_is_complex((fid_dtype)x->dtype), to_complex = fid_dtype_is_complex((fid_dtype)out->dtype);
+    if (from_complex && to_complex) return fidc_rw_keep(rw);
+    if (from_complex) return fidc_rw_become(rw, fidc_rw_cast(rw, RW(rw, real, fidc_v(x)), (fid_dtype)out->dtype));
+    fidc_value *zeros = fidc_rw_full(rw, x->sizes, x->rank, part, fidc_i(0));
+    return fidc_rw_become(rw, fidc_rw_op2(rw, FID_OPID_complex, fidc_rw_cast(rw, x, part), zeros));
+}
+
 static fid_status to_copy(fidc_rewriter *rw) {
     fidc_value *x = fidc_rw_value(rw, 0), *out = fidc_rw_out(rw);
     int64_t order[FID_MAX_RANK];
     if (x->dtype == out->dtype) return fidc_rw_become(rw, x);
+    if (fid_dtype_is_complex((fid_dtype)out->dtype) || fid_dtype_is_complex((fid_dtype)x->dtype)) return complex_copy(rw, x, out);
     for (uint8_t d = 0; d < x->rank; d++) order[d] = d;
     return fidc_rw_become(rw, RW(rw, _to_dim_order_copy, fidc_v(x), fidc_t((fid_dtype)out->dtype), fidc_none(), fidc_none(), fidc_none(),
                                  fidc_b(false), fidc_ints(rw->program, order, x->rank)));

@@ -109,6 +109,35 @@ static void no_place_is_given_that_is_another_than_eagers(void **state) {
     same_numbers("method forward(%x: i64[3, 7]) {\n  %a: i64[3], %i: i64[3] = aten.kthvalue(%x, 2, 1, False)\n  return %a\n}\n", 0);
 }
 
+/* ---- Scans, reductions by index, transforms ---- */
+
+static void the_rest_is_that_of_the_reference_kernels(void **state) {
+    (void)state;
+    static const char *const programs[] = {
+        "method forward(%x: f32[3, 7], %i: i64[3, 7]) {\n  %a: f32[3, 7] = aten.cumprod(%x, 1, None)\n  %b: f32[3, 7], %p: i64[3, 7] = aten.cummax(%x, 1)\n"
+        "  %c: i64[3, 7], %q: i64[3, 7] = aten.cummin(%i, 0)\n  %d: f32[3, 7] = aten.logcumsumexp(%x, 1)\n  return %a, %b, %p, %c, %q, %d\n}\n",
+        "method forward(%x: i64[6, 4], %i: i64[3, 2], %s: i64[3, 2]) {\n  %a: i64[6, 4] = aten.scatter_reduce.two(%x, 0, %i, %s, \"amax\", True)\n"
+        "  %b: i64[6, 4] = aten.scatter_reduce.two(%x, 0, %i, %s, \"prod\", False)\n  %c: i64[6, 4] = aten.scatter_reduce.two(%x, 0, %i, %s, \"mean\", True)\n"
+        "  %d: i64[6, 4] = aten.scatter.reduce(%x, 0, %i, %s, \"multiply\")\n  return %a, %b, %c, %d\n}\n",
+        "method forward(%x: f32[5, 3], %i: i64[4], %s: f32[4, 3]) {\n  %a: f32[5, 3] = aten.index_reduce(%x, 0, %i, %s, \"amin\", False)\n"
+        "  %b: f32[5, 3] = aten.index_reduce(%x, 0, %i, %s, \"mean\", True)\n  return %a, %b\n}\n",
+        "method forward(%x: f32[4, 5]) {\n  %a: f32[4, 5] = aten.renorm(%x, 2, 0, 1)\n  %b: b8[4, 5] = aten.signbit(%x)\n  %c: f32[4, 5] = aten.logaddexp2(%x, %a)\n"
+        "  %d: f32[4, 5] = aten.ldexp.Tensor(%x, %a)\n  %e: f32[4, 5], %n: i32[4, 5] = aten.frexp.Tensor(%x)\n  %f: f32[] = aten.dist(%x, %a, 3)\n"
+        "  return %a, %b, %c, %d, %e, %n, %f\n}\n",
+        "method forward() {\n  const %a: i64[7] = \"a\" {12, -18, 0, 7, 0, 144, 1000000007}\n  const %b: i64[7] = \"b\" {18, 12, 5, 0, 0, -89, 998244353}\n"
+        "  %g: i64[7] = aten.gcd(%a, %b)\n  %l: i64[7] = aten.lcm(%a, %b)\n  %r: i64[7] = aten.remainder.Scalar(%a, -5)\n  return %g, %l, %r\n}\n",
+        "method forward(%x: f32[1, 2, 5, 6]) {\n  %a: f32[1, 2, 3, 4], %i: i64[1, 2, 3, 4] = aten.adaptive_max_pool2d(%x, [3, 4])\n  return %a, %i\n}\n",
+        "method forward(%x: f32[1, 2, 5, 6, 4]) {\n  %a: f32[1, 2, 3, 3, 2], %i: i64[1, 2, 3, 3, 2] = aten.max_pool3d_with_indices(%x, [3, 2, 2], [2, 2, 2], "
+        "[1, 0, 0], [1, 1, 1], False)\n  return %a, %i\n}\n",
+        "method forward(%x: f32[3, 10]) {\n  %a: c64[3, 6] = aten._fft_r2c(%x, [1], 0, True)\n  %b: c64[3, 6] = aten._fft_c2c(%a, [0, 1], 1, False)\n"
+        "  %c: f32[3, 11] = aten._fft_c2r(%b, [1], 2, 11)\n  %d: f32[3, 6, 2] = aten.view_as_real_copy(%a)\n  return %c, %d\n}\n",
+        "method forward(%x: f32[3, 4, 5], %w: f32[4], %m: f32[4], %v: f32[4]) {\n  %a: f32[3, 4, 5], %b: f32[4], %c: f32[4], %d: f32[4], %e: f32[4] = "
+        "aten._native_batch_norm_legit_functional(%x, %w, None, %m, %v, True, 0.3, 1e-05)\n  return %a, %b, %c, %d, %e\n}\n",
+        "method forward(%x: f32[12], %s: f32[2, 3]) {\n  %a: f32[12] = aten.as_strided_scatter(%x, %s, [2, 3], [5, 2], 1)\n  return %a\n}\n",
+    };
+    for (size_t i = 0; i < sizeof programs / sizeof programs[0]; i++) same_numbers(programs[i], 2e-5);
+}
+
 /* ---- 16 bits ---- */
 
 /* As many as the reference rounds: half of the last place. */
@@ -148,6 +177,7 @@ int main(void) {
         cmocka_unit_test(sorting_keeps_the_order_of_equals),
         cmocka_unit_test(places_in_a_sorted_sequence),
         cmocka_unit_test(no_place_is_given_that_is_another_than_eagers),
+        cmocka_unit_test(the_rest_is_that_of_the_reference_kernels),
         cmocka_unit_test(a_call_rounds_once),
         cmocka_unit_test(a_call_of_one_operator_stays_in_its_dtype),
     };

@@ -168,6 +168,7 @@ void fidc_rules_add_portable_polynomial(fidc_rules *rules);
 void fidc_rules_add_portable_scan(fidc_rules *rules);
 void fidc_rules_add_portable_scatter(fidc_rules *rules);
 void fidc_rules_add_portable_rest(fidc_rules *rules);
+void fidc_rules_add_portable_limits(fidc_rules *rules);  /* where upstream's kernels take less than PyTorch's */
 void fidc_rules_add_portable_fft(fidc_rules *rules);     /* complex numbers, too */
 void fidc_rules_add_portable_rnn(fidc_rules *rules);
 

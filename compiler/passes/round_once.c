@@ -17,6 +17,8 @@ typedef struct rounding {
 static bool is_half_dtype(int64_t dtype) { return dtype == FID_FLOAT16 || dtype == FID_BFLOAT16; }
 static bool is_half(const fidc_value *value) { return value && value->type == FIDC_TENSOR && is_half_dtype(value->dtype); }
 
+static bool is_cast(const fidc_node *node) { return fidc_is(node, FID_OPID__to_copy) || fidc_is(node, FID_OPID__to_dim_order_copy); }
+
 static bool computes(const fidc_node *node) {
     return node->op->kind == FID_OP_POINTWISE || node->op->kind == FID_OP_REDUCTION || node->op->kind == FID_OP_COMPUTE;
 }
@@ -60,18 +62,26 @@ static void survey(rounding *r) {
 
 static bool is_inner(const rounding *r, const fidc_value *value) { return is_half(value) && !r->outer[value->id]; }
 
-static bool reads_wide(const rounding *r, const fidc_arg *args, uint32_t count) {
+/* The float32 value behind one: remembered, or before the rounding of what leaves the same call, too. */
+static fidc_value *wide_behind(const rounding *r, const fidc_value *value, uint32_t part_of) {
+    if (value->id < r->value_count && r->wide[value->id]) return r->wide[value->id];
+    if (value->origin != FIDC_FROM_NODE || value->producer->part_of != part_of || !is_cast(value->producer)) return NULL;
+    fidc_value *from = fidc_value_of(&value->producer->args[0]);
+    return from && from->dtype == FID_FLOAT32 ? from : NULL;
+}
+
+static bool reads_wide(const rounding *r, const fidc_arg *args, uint32_t count, uint32_t part_of) {
     for (uint32_t i = 0; i < count; i++) {
         const fidc_value *value = fidc_value_of(&args[i]);
-        if (args[i].kind == FIDC_ARG_LIST && reads_wide(r, args[i].as.list.items, args[i].as.list.count)) return true;
-        if (is_half(value) && value->id < r->value_count && r->wide[value->id]) return true;
+        if (args[i].kind == FIDC_ARG_LIST && reads_wide(r, args[i].as.list.items, args[i].as.list.count, part_of)) return true;
+        if (is_half(value) && wide_behind(r, value, part_of)) return true;
     }
     return false;
 }
 
 static bool should_be_wide(const rounding *r, const fidc_node *node) {
     if (!may_be_wide(node)) return false;
-    if (reads_wide(r, node->args, node->arg_count)) return true;
+    if (reads_wide(r, node->args, node->arg_count, node->part_of)) return true;
     if (r->computing[node->part_of] < 2) return false;
     for (uint32_t i = 0; i < node->output_count; i++) {
         if (is_inner(r, node->outputs[i])) return true;
@@ -92,7 +102,7 @@ static fid_status widen_args(rounding *r, fidc_rewriter *rw, const fidc_arg *arg
             FID_TRY(widen_args(r, rw, args[i].as.list.items, args[i].as.list.count, items));
             out[i].as.list.items = items;
         } else if (is_half(value)) {
-            fidc_value *known = value->id < r->value_count ? r->wide[value->id] : NULL;
+            fidc_value *known = wide_behind(r, value, rw->node->part_of);
             fidc_value *wide = known ? known : fidc_rw_cast(rw, value, FID_FLOAT32);
             if (!wide) return fidc_rw_keep(rw);
             out[i] = fidc_v(wide);
@@ -123,7 +133,7 @@ static fid_status widen_node(rounding *r, fidc_node *node) {
     if (!args) return fid_fail(r->program->sink, FID_OUT_OF_MEMORY, "no memory to widen %s", fidc_where(node));
     FID_TRY(widen_args(r, &rw, node->args, node->arg_count, args));
     fidc_value *from = fidc_value_of(&args[0]);
-    if (fidc_is(node, FID_OPID__to_copy) && from->dtype == FID_FLOAT32 && is_half(node->outputs[0])) return settle_outputs(r, &rw, &from);
+    if (is_cast(node) && from->dtype == FID_FLOAT32 && is_half(node->outputs[0])) return settle_outputs(r, &rw, &from);
     fidc_node *by = fidc_rw_emit_node(&rw, (fid_op_id)(node->op - r->program->ops->ops), args, node->arg_count, node->output_count);
     return by ? settle_outputs(r, &rw, by->outputs) : fidc_rw_keep(&rw);
 }
