@@ -365,6 +365,7 @@ static void test_source_that_fails_or_is_cut(void **state) {
 
 /* ---- Control ---- */
 
+#ifndef FID_TESTS_WITHOUT_THREADS
 /* A method that jumps to its only instruction for ever, and counts. */
 static test_bytes write_endless_loop(void) {
     static const fid_pte_out_value values[] = {{.kind = FID_PTE_OUT_BOOL, .as.boolean = false}};
@@ -377,7 +378,6 @@ static test_bytes write_endless_loop(void) {
     return test_write(&environment, &program);
 }
 
-#ifndef FID_TESTS_WITHOUT_THREADS
 static void *cancel_soon(void *method) {
     const fid_value *value;
     while (fid_method_output(method, 0, &value) != FID_INVALID_STATE) {} /* until it runs */

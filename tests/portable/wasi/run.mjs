@@ -5,4 +5,4 @@ import { WASI } from "node:wasi";
 const [program, ...rest] = process.argv.slice(2);
 const wasi = new WASI({ version: "preview1", args: [program, ...rest], env: process.env, preopens: { "/": "/" } });
 const { instance } = await WebAssembly.instantiate(await readFile(program), { wasi_snapshot_preview1: wasi.wasiImport });
-process.exit(wasi.start(instance));
+process.exitCode = wasi.start(instance);
