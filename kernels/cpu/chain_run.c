@@ -7,6 +7,7 @@
 
 #include "base/half.h"
 
+#define STREAM_BYTES ((size_t)32 << 20) /* results from here on go around the caches */
 #define BLOCK 1024 /* elements */
 #define SLOTS (FID_CHAIN_INPUTS + FID_CHAIN_STEPS)
 
@@ -209,19 +210,30 @@ typedef struct run_context {
     const fid_tensor *out;
 } run_context;
 
+/* Around the caches, for results too large for them: a store would first read what it overwrites. */
+static void stream_block(const cell *c) {
+    const float *from = c->steps[c->w->chain->count - 1].data;
+    for (size_t r = 0; r < c->rows; r++)
+        c->w->tiles->stream(from + r * c->columns, (float *)(void *)at(c->loops, 0, c->row + r, c->column), c->columns);
+}
+
 static void run_piece(const void *context, const fidk_loops *piece) {
     const run_context *run = context;
     const chain_work *w = &run->work;
     size_t all_rows = (size_t)piece->sizes[0], all_columns = (size_t)piece->sizes[1];
     size_t columns = all_columns < BLOCK ? all_columns : BLOCK, rows = BLOCK / columns;
     bool direct = piece->element[0] == sizeof(float) && (piece->strides[0][1] == 1 || all_columns == 1);
+    bool streams = direct && fid_tensor_bytes(run->out) >= STREAM_BYTES;
+    direct = direct && !streams;
     for (size_t r = 0; r < all_rows; r += rows)
         for (size_t j = 0; j < all_columns; j += columns) {
             cell c = {.w = w, .loops = piece, .slots = w->scratch + piece->task * w->slots * BLOCK, .direct = direct, .row = r, .column = j,
                       .rows = all_rows - r < rows ? all_rows - r : rows, .columns = all_columns - j < columns ? all_columns - j : columns};
             run_steps(&c);
-            if (!direct) store_block(&c, run->out);
+            if (streams) stream_block(&c);
+            else if (!direct) store_block(&c, run->out);
         }
+    if (streams) w->tiles->settle();
 }
 
 /* ---- The call ---- */

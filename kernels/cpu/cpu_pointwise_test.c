@@ -152,8 +152,43 @@ static void chains_run_in_one_pass(void **state) {
     testing_free();
 }
 
+/* Rows of any start and length, by every instruction set's stores around the caches. */
+static void streams_write_what_they_are_told(void **state) {
+    (void)state;
+    const fidk_tiles *tiles;
+    uint32_t needs;
+    float from[200], to[200];
+    for (int i = 0; i < 200; i++) from[i] = (float)i + 1;
+    for (size_t s = 0; (tiles = fidk_tiles_at(s, &needs)); s++) {
+        for (size_t begin = 0; begin < 18 && !(needs & ~fid_cpu_detect()); begin++)
+            for (size_t count = 0; count < 150; count += 1 + count / 9) {
+                memset(to, 0, sizeof to);
+                tiles->stream(from + 3, to + begin, count);
+                tiles->settle();
+                for (size_t i = 0; i < 200; i++) assert_true(to[i] == (i >= begin && i < begin + count ? from[i - begin + 3] : 0));
+            }
+    }
+}
+
+/* Too large for the caches: written around them. */
+static void large_results_come_out_the_same(void **state) {
+    (void)state;
+    const int64_t count = (8 << 20) + 5;
+    const fid_op *op = &fid_builtin_ops.ops[FID_OPID_add_Tensor];
+    fid_value *inputs[] = {FLOATS(ROW_MAJOR, 1, count), FLOATS(ROW_MAJOR, 1, count), INT(1)};
+    for (size_t threads = 1; threads <= 2; threads++) {
+        const fid_tensor *sum = testing_run(op, op->cpu, 3, inputs, 1, fid_cpu_detect(), threads, NULL);
+        const float *a = inputs[0]->as.tensor->data, *b = inputs[1]->as.tensor->data, *y = sum->data;
+        int64_t wrong = 0;
+        for (int64_t i = 0; i < count; i++) wrong += !(y[i] == a[i] + b[i]);
+        assert_int_equal(wrong, 0);
+    }
+    testing_free();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(streams_write_what_they_are_told), cmocka_unit_test(large_results_come_out_the_same),
         cmocka_unit_test(unary_functions_match),
         cmocka_unit_test(binary_functions_broadcast),
         cmocka_unit_test(numbers_stand_for_tensors),

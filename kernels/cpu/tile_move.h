@@ -1,4 +1,4 @@
-/* Bodies of the tiles that move elements: turning a matrix, gathering patches. */
+/* Bodies of the tiles that move elements: turning a matrix, gathering patches, writing around the caches. */
 
 VEC_INLINE void transpose_square(const fidk_turn *t, size_t r0, size_t c0) {
     size_t rows = t->rows - r0 < VEC_LANES ? t->rows - r0 : VEC_LANES, columns = t->columns - c0 < VEC_LANES ? t->columns - c0 : VEC_LANES;
@@ -49,3 +49,20 @@ static void patch_tile(const fidk_patch *t) {
         for (size_t l = 0; l < t->lines; l++) to = patch_copy(t->line[l] ? t->line[l] + p * t->in_step : NULL, t->run[l], to);
     }
 }
+
+/* ---- Results that no cache could keep ---- */
+
+#ifndef VEC_STREAM
+VEC_INLINE void vec_stream(float *p, vec v) { vec_store(p, v); }
+VEC_INLINE void vec_settle(void) {}
+#endif
+
+static void stream_tile(const float *x, float *y, size_t count) {
+    const size_t bytes = VEC_LANES * sizeof(float);
+    size_t i = 0, ahead = (bytes - (uintptr_t)y % bytes) % bytes / sizeof(float);
+    for (; i < count && i < ahead; i++) y[i] = x[i];
+    for (; i + VEC_LANES <= count; i += VEC_LANES) vec_stream(y + i, vec_load(x + i));
+    for (; i < count; i++) y[i] = x[i];
+}
+
+static void settle_tile(void) { vec_settle(); }

@@ -217,6 +217,8 @@ typedef struct fidk_tiles {
     void (*sum_pool)(const fidk_pool *pool);
     void (*blend)(const fidk_blend *blend);
     void (*transpose)(const fidk_turn *turn);
+    void (*stream)(const float *x, float *y, size_t count); /* y = x around the caches, if the machine has a way; then settle */
+    void (*settle)(void); /* once a task, after the last stream */
     void (*softmax)(const fidk_rows *rows);
     void (*online)(const fidk_online *online);
     void (*sum_rows)(const fidk_rows *rows);    /* y[r * y_stride] = scale * sum of row r */

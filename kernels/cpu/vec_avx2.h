@@ -26,6 +26,10 @@ VEC_INLINE vecm vec_first(size_t n) {
 }
 VEC_INLINE vec vec_load(const float *p) { return _mm256_loadu_ps(p); }
 VEC_INLINE void vec_store(float *p, vec v) { _mm256_storeu_ps(p, v); }
+/* To memory around the caches, where p is aligned to a vector; vec_settle orders it with what follows. */
+#define VEC_STREAM 1
+VEC_INLINE void vec_stream(float *p, vec v) { _mm256_stream_ps(p, v); }
+VEC_INLINE void vec_settle(void) { _mm_sfence(); }
 VEC_INLINE vec vec_load_some(const float *p, vecm m) { return _mm256_maskload_ps(p, m); }
 VEC_INLINE void vec_store_some(float *p, vec v, vecm m) { _mm256_maskstore_ps(p, m, v); }
 VEC_INLINE vec vec_set(float x) { return _mm256_set1_ps(x); }

@@ -27,6 +27,10 @@ typedef __mmask16 vecm;
 VEC_INLINE vecm vec_first(size_t n) { return (vecm)((1u << n) - 1u); }
 VEC_INLINE vec vec_load(const float *p) { return _mm512_loadu_ps(p); }
 VEC_INLINE void vec_store(float *p, vec v) { _mm512_storeu_ps(p, v); }
+/* To memory around the caches, where p is aligned to a vector; vec_settle orders it with what follows. */
+#define VEC_STREAM 1
+VEC_INLINE void vec_stream(float *p, vec v) { _mm512_stream_ps(p, v); }
+VEC_INLINE void vec_settle(void) { _mm_sfence(); }
 VEC_INLINE vec vec_load_some(const float *p, vecm m) { return _mm512_maskz_loadu_ps(m, p); } /* other lanes 0, not read */
 VEC_INLINE void vec_store_some(float *p, vec v, vecm m) { _mm512_mask_storeu_ps(p, m, v); }
 VEC_INLINE vec vec_set(float x) { return _mm512_set1_ps(x); }

@@ -38,6 +38,10 @@ static __attribute__((noinline, unused)) void vec_store_few_(float *p, vec v, ve
     if (lanes & 2) _mm_store_ss(p + 1, _mm_movehdup_ps(v));
     if (lanes & 4) _mm_store_ss(p + 2, _mm_movehl_ps(v, v));
 }
+/* To memory around the caches, where p is aligned to a vector; vec_settle orders it with what follows. */
+#define VEC_STREAM 1
+VEC_INLINE void vec_stream(float *p, vec v) { _mm_stream_ps(p, v); }
+VEC_INLINE void vec_settle(void) { _mm_sfence(); }
 VEC_INLINE vec vec_load_some(const float *p, vecm m) { return _mm_extract_epi32(m, 3) ? _mm_loadu_ps(p) : vec_load_few_(p, m); }
 VEC_INLINE void vec_store_some(float *p, vec v, vecm m) {
     if (_mm_extract_epi32(m, 3)) _mm_storeu_ps(p, v);
