@@ -115,6 +115,19 @@ static void test_equal_archives_give_equal_bytes(void **state) {
     }
 }
 
+#ifdef FID_BACKEND_XNNPACK
+static void test_the_report_counts_delegates(void **state) {
+    (void)state;
+    cli_ok("compile %slinear.pt2 --target xnnpack -o parts.pte --report parts.json", CLI_ARCHIVES);
+    json_t *report = parse_json_file("parts.json");
+    assert_int_equal(json_integer_value(json_object_get(report, "delegates")), 1);
+    assert_int_equal(json_integer_value(json_object_get(report, "delegated")), 1);
+    assert_true(json_is_array(json_object_get(report, "outside")));
+    assert_int_equal(json_array_size(json_object_get(report, "outside")), 0);
+    json_decref(report);
+}
+#endif
+
 static void test_memory_is_reused_without_a_trace(void **state) {
     (void)state;
     cli_ok("compile %s/examples/c/model.pt2 -o tight.pte --report tight.json", FID_SOURCE_DIR);
@@ -380,6 +393,10 @@ int main(void) {
         cmocka_unit_test(test_two_methods_in_one_program),
         cmocka_unit_test(test_equal_archives_give_equal_bytes),
         cmocka_unit_test(test_memory_is_reused_without_a_trace),
+#ifdef FID_BACKEND_XNNPACK
+        cmocka_unit_test(test_the_report_counts_delegates),
+#endif
+       
         cmocka_unit_test(test_the_report_and_the_ir),
         cmocka_unit_test(test_the_source_line_travels_with_the_program),
         cmocka_unit_test(test_a_picture_gets_its_label),
