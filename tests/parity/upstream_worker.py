@@ -39,7 +39,8 @@ def lower(job):
 def tensor(described):
     if "value" in described:
         return described["value"]
-    value = torch.from_numpy(np.load(described["file"])).clone()  # strides as PyTorch has them where a size is 0
+    loaded = torch.from_numpy(np.load(described["file"]))
+    value = torch.empty(loaded.shape, dtype=loaded.dtype).copy_(loaded)  # strides as PyTorch has them where a size is 0
     if described["dtype"] == "bfloat16":
         value = value.view(torch.bfloat16)
     if described.get("layout") == "channels_last":

@@ -1,8 +1,8 @@
 """The planner's and the compiler's figures over a zoo: planned bytes against the liveness bound and upstream's plan, time against upstream's.
 
-Upstream's figures are recorded in zoo_upstream.json: whether its portable way is right, seconds of lowering, planned bytes. The portable
-plan must not be larger than upstream's. The cpu plan may: that target computes half floats in float32 and reads images channels-last, so
-such models are counted and named.
+Upstream's figures are recorded in zoo_upstream.json: whether its portable way is right, seconds of lowering, and planned bytes of programs
+that are right, as far as they were lowered. The portable plan must not be larger than upstream's. The cpu plan may: that target computes
+half floats in float32 and reads images channels-last, so such models are counted and named.
 """
 
 import json
