@@ -217,7 +217,8 @@ static void return_to_best(placer *p) {
 
 /* What is left may be no more than padding that no order avoids: that is worth less time. */
 static bool is_done(const placer *p) {
-    bool near = p->best.total - p->goal < SMALL_GAP;
+    uint64_t gap = p->best.total - p->goal;
+    bool near = gap < SMALL_GAP && gap < p->goal / 128;
     return p->count < 2 || !p->best.excess || p->steps > (near ? BUDGET / 16 : BUDGET);
 }
 
