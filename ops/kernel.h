@@ -30,6 +30,8 @@ enum {
     FID_CPU_SVE_512 = 1u << 12,     /* of exactly 512 bits */
     FID_CPU_RVV = 1u << 16,         /* RISC-V V: vectors of at least 128 bits */
     FID_CPU_RVV_256 = 1u << 17,     /* of at least 256 bits */
+    /* Sets whose kernels have not been proven to the end (docs/testing.md): tests run them, the default environment leaves them out. */
+    FID_CPU_UNPROVEN = FID_CPU_SVE_256 | FID_CPU_SVE_512 | FID_CPU_RVV | FID_CPU_RVV_256,
 };
 
 /* One call of an operator. `args` follows the schema: inputs in order, then outputs. A list of output tensors

@@ -55,7 +55,7 @@ fid_environment fid_environment_default(fid_message *message) {
         .table_count = 1,
         .backends = backends,
         .backend_count = sizeof backends / sizeof *backends - 1,
-        .cpu = fid_cpu_detect(),
+        .cpu = fid_cpu_detect() & ~(uint32_t)FID_CPU_UNPROVEN,
         .now = now,
     };
 }

@@ -4,6 +4,7 @@ Models from models.py and layers.py with their weights in data files, both ways;
 methods that share a buffer. What runs in upstream's runtime or comes from its exporter is in processes of its own.
 """
 
+import shutil
 import sys
 
 import numpy as np
@@ -92,7 +93,7 @@ class Checks:
     def run(self, out, *words):
         """The last call's first output."""
         folder = self.work / "out"
-        self.parity.shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
         data = ("--data", f"{out}.ptd") if out.with_name(f"{out.name}.ptd").exists() else ()
         self.parity.command(self.fidibus.path, "run", f"{out}.pte", *data, *words, "--output-dir", folder)
         return np.load(sorted(folder.glob("**/output_0.npy"), key=lambda p: int(p.parent.name[5:] or 0) if p.parent != folder else 0)[-1])

@@ -105,12 +105,37 @@ def check_deterministic(fidibus, archive):
         raise Failure("two compilations differ")
 
 
+def exact_outputs(archive, files):
+    """Eager PyTorch in float64."""
+    import torch
+
+    model = torch.export.load(archive).module().double()
+    inputs = [torch.from_numpy(np.load(f)) for f in files]
+    with torch.no_grad():
+        found = model(*[x.double() if x.is_floating_point() else x for x in inputs])
+    return [y.numpy() for y in (found if isinstance(found, (tuple, list)) else [found])]
+
+
+def check_numbers(found, expected, archive, files):
+    """Eager's numbers within the tolerance; where those are themselves further from the exact ones than it (resnet50: 1.6e-5 of the scale),
+    other sums of the same numbers cannot meet it, and are held to lie as near the exact ones as eager does, half as far again at most."""
+    try:
+        return check_outputs(found, expected)
+    except Failure as failure:
+        exact = exact_outputs(archive, files)
+        ours = max(float(np.abs(a - e).max()) for a, e in zip(found, exact))
+        eager = max(float(np.abs(b - e).max()) for b, e in zip(expected, exact))
+        if not ours <= 1.5 * eager:
+            raise Failure(f"{failure}; {ours:.1e} from the exact numbers, eager {eager:.1e}") from None
+        return ours / max(float(np.abs(e).max()) for e in exact)
+
+
 def check_in_upstream(program, archive, files, expected, work):
-    """Our portable program in upstream's runtime gives eager's numbers, or those of upstream's own program of the same archive there:
+    """Our program in upstream's runtime gives eager's numbers, or those of upstream's own portable program of the same archive there:
     on deep networks upstream's kernels round further from eager than the tolerance (resnet50: 2e-5 of the scale)."""
     found = run_upstream(program, files, len(expected), work)
     try:
-        return check_outputs(found, expected)
+        return check_numbers(found, expected, archive, files)
     except Failure:
         own = run_upstream(export_upstream(archive, work), files, len(expected), work)
         return check_outputs(found, own)
@@ -150,7 +175,7 @@ def check_for_upstream(score, fidibus, target, prepared, upstream):
     if not score.check(f"{name}: {target} program compiles", lambda: fidibus.compile(archive, target) and None):
         return
     program = fidibus.work / f"{name}.{target}.pte"
-    score.check(f"{name}: {target} program here", lambda: check_outputs(fidibus.run(program, files), expected))
+    score.check(f"{name}: {target} program here", lambda: check_numbers(fidibus.run(program, files), expected, archive, files))
     if upstream:
         score.check(
             f"{name}: {target} program in upstream's runtime", lambda: check_in_upstream(program, archive, files, expected, fidibus.work)
