@@ -60,7 +60,7 @@ static double recurrent_flops(const program_call *call, const program_tensor *ou
     double weights = 0;
     int32_t params = program_call_find(call, "params");
     for (uint32_t i = 0; i < program_call_listed(call, params); i++) {
-        if (program_call_item(call, params, i, &weight) && weight.rank == 2) weights += weight.numel;
+        if (program_call_item(call, params, i, &weight) && weight.rank >= 2) weights += weight.numel; /* in panels: 3 */
     }
     if (!tensor_named(call, "input", &in) || from_end(&in, 1) <= 0) return out->numel;
     return 2 * weights * in.numel / from_end(&in, 1);
@@ -93,7 +93,8 @@ static const struct { const char *name; flop_rule rule; } rules[] = {
     {"aten::conv2d", convolution_flops}, {"aten::conv3d", convolution_flops}, {"aten::conv_transpose1d", convolution_flops},
     {"aten::conv_transpose2d", convolution_flops}, {"aten::conv_transpose3d", convolution_flops}, {"fid::convolution", packed_convolution_flops},
     {"fid::separable_convolution", separable_flops}, {"aten::scaled_dot_product_attention", attention_flops}, {"aten::lstm", recurrent_flops},
-    {"aten::gru", recurrent_flops}, {"aten::rnn_tanh", recurrent_flops}, {"aten::rnn_relu", recurrent_flops}, {"aten::max_pool2d", pool_flops},
+    {"aten::gru", recurrent_flops}, {"aten::rnn_tanh", recurrent_flops}, {"aten::rnn_relu", recurrent_flops}, {"fid::lstm", recurrent_flops},
+    {"fid::gru", recurrent_flops}, {"fid::rnn_tanh", recurrent_flops}, {"fid::rnn_relu", recurrent_flops}, {"aten::max_pool2d", pool_flops},
     {"aten::max_pool2d_with_indices", pool_flops}, {"fid::max_pool2d", pool_flops}, {"aten::avg_pool2d", pool_flops},
     {"aten::layer_norm", norm_flops}, {"aten::native_layer_norm", norm_flops}, {"aten::group_norm", norm_flops},
     {"aten::native_group_norm", norm_flops}, {"aten::rms_norm", norm_flops}, {"aten::_native_batch_norm_legit_no_training", norm_flops},

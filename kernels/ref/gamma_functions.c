@@ -74,12 +74,24 @@ static double upper_fraction(double a, double x) {
     return h * incomplete_factor(a, x);
 }
 
+/* Both for large a, where logarithms cancel: the leading terms of Temme's uniform expansion (DLMF 8.12.3 to 8.12.10), with an error below
+ * a^-1.5. */
+static double incomplete_large(double a, double x, bool upper) {
+    const double pi = 3.14159265358979323846;
+    double mu = (x - a) / a, half = mu - log1p(mu); /* eta^2 / 2 */
+    if (fabs(mu) < 1e-3) half = mu * mu * (0.5 - mu * (1.0 / 3 - mu * (0.25 - mu * 0.2)));
+    double eta = copysign(sqrt(2 * half), mu), first = fabs(mu) < 1e-3 ? -1.0 / 3 + eta / 12 : 1 / mu - 1 / eta;
+    double rest = exp(-a * half) / sqrt(2 * pi * a) * first, at = eta * sqrt(a / 2);
+    return upper ? 0.5 * erfc(at) + rest : 0.5 * erfc(-at) - rest;
+}
+
 static double incomplete(double a, double x, bool upper) {
     double lower;
     if (a < 0 || x < 0 || (a == 0 && !(x > 0)) || (isinf(a) && isinf(x))) return NAN;
     if (a == 0 || (isinf(x) && x > 0)) lower = 1; /* an end of one argument decides, even if the other is NaN, as in PyTorch */
     else if (x == 0 || isinf(a)) lower = 0;
     else if (isnan(a) || isnan(x)) return NAN;
+    else if (a > 1e6) return incomplete_large(a, x, upper);
     else if (x < a + 1) lower = lower_series(a, x);
     else return upper ? upper_fraction(a, x) : 1 - upper_fraction(a, x);
     return upper ? 1 - lower : lower;
