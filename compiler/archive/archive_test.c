@@ -121,6 +121,11 @@ static void operators_in_place_are_marked(void **state) {
                                     "return %unsqueeze_"));
 }
 
+static void results_are_written_into_arguments(void **state) {
+    (void)state;
+    check_archive("out_forms", LINES("%atan2: f32[2, 3] = aten.atan2(%x, %y)", "aten.copy!(%empty_like, %atan2, False)", "= aten.resize(%add, [2, 2]"));
+}
+
 static void sizes_are_expressions_of_symbols(void **state) {
     (void)state;
     reading r;
@@ -385,6 +390,7 @@ int main(void) {
         cmocka_unit_test(a_buffer_that_is_written_is_a_mutation),
         cmocka_unit_test(complex_numbers_are_constants),
         cmocka_unit_test(operators_in_place_are_marked),
+        cmocka_unit_test(results_are_written_into_arguments),
         cmocka_unit_test(sizes_are_expressions_of_symbols),
         cmocka_unit_test(numbers_of_the_graph_are_scalar_operators),
         cmocka_unit_test(views_of_one_storage_are_taken_apart),

@@ -66,12 +66,18 @@ static fid_status check_complete(const fidc_reader *r, const fidc_node *node, co
 }
 
 /* Sub-graphs go to node->graphs, everything else to the arguments in order. */
-static fid_status read_inputs(fidc_reader *r, fidc_scope *scope, const json_t *inputs, fidc_node *node) {
+static bool is_out(const json_t *input) {
+    const char *name = json_string_value(json_object_get(input, "name"));
+    return name && strcmp(name, "out") == 0;
+}
+
+static fid_status read_inputs(fidc_reader *r, fidc_scope *scope, const json_t *inputs, fidc_node *node, bool but_out) {
     call_schema schema;
     json_t *input;
     size_t i, place = 0;
     lay_out(node->op, &schema);
     json_array_foreach(inputs, i, input) {
+        if (but_out && is_out(input)) continue;
         const json_t *graph = json_object_get(json_object_get(input, "arg"), "as_graph");
         bool known = fidc_op_id(r->program, node->op) != FID_OP_COUNT;
         if (graph && !known) FID_TRY(fidc_problem_add(node, FIDC_REFUSED, "an operator with a graph of its own that is not known"));
@@ -286,6 +292,34 @@ static fid_status rebind(fidc_reader *r, fidc_scope *scope, const json_t *inputs
     return fidc_name_map_put(r->program, &scope->values, name, node->outputs[0]) ? FID_OK : FID_OUT_OF_MEMORY;
 }
 
+/* "add(x, y, out=z)": z.copy_(add(x, y)), and the call's name means z after it. */
+static fid_status write_out(fidc_reader *r, fidc_scope *scope, const json_t *inputs, const json_t *outputs, fidc_node *node) {
+    const char *name = json_string_value(json_object_get(json_object_get(json_array_get(outputs, 0), "as_tensor"), "name"));
+    json_t *input;
+    size_t i;
+    fidc_arg args[2] = {fidc_none(), fidc_none()};
+    json_array_foreach(inputs, i, input) {
+        const char *out = is_out(input) ? json_string_value(json_object_get(json_object_get(json_object_get(input, "arg"), "as_tensor"), "name")) : NULL;
+        fidc_value *value = NULL;
+        if (out) FID_TRY(fidc_scope_find(r, scope, out, &value));
+        if (value && value->type == FIDC_TENSOR) args[0] = fidc_v(value);
+    }
+    if (args[0].kind != FIDC_ARG_VALUE || !name || node->output_count != 1) return fidc_problem_add(node, FIDC_REFUSED, "an out= call without a tensor to write");
+    args[1] = fidc_v(node->outputs[0]);
+    const fidc_value *into = args[0].as.value;
+    fidc_node *copy = fidc_node_create_raw(scope->graph, NULL, &r->program->ops->ops[FID_OPID_copy], args, 2);
+    fidc_value *after = copy ? fidc_node_add_output(copy, NULL, FIDC_TENSOR) : NULL;
+    if (!after) return FID_OUT_OF_MEMORY;
+    after->dtype = into->dtype;
+    after->rank = into->rank;
+    after->sizes = into->sizes;
+    memcpy(after->dim_order, into->dim_order, sizeof after->dim_order);
+    copy->in_place = true;
+    copy->source = node->source;
+    copy->module = node->module;
+    return fidc_name_map_put(r->program, &scope->values, name, after) ? FID_OK : FID_OUT_OF_MEMORY;
+}
+
 /* u0, u1, ...: sizes that only data tell. */
 static bool is_unbacked(const fidc_expr *e) { return e->kind == FIDC_EXPR_BOUNDED; }
 
@@ -374,10 +408,11 @@ static fid_status read_node(fidc_reader *r, fidc_scope *scope, const json_t *jso
     if (!node) return FID_OUT_OF_MEMORY;
     node->in_place = row->in_place;
     read_origin(r, json, node);
-    FID_TRY(read_inputs(r, scope, inputs, node));
+    FID_TRY(read_inputs(r, scope, inputs, node, row->writes_out));
     json_array_foreach(outputs, i, output) FID_TRY(read_output(r, scope, node, output));
     if (r->has_complex_numbers) FID_TRY(fidc_complex_settle(r, node));
     FID_TRY(bound_unbacked(node));
+    if (row->writes_out) return write_out(r, scope, inputs, outputs, node);
     return row->rebinds ? rebind(r, scope, inputs, node) : FID_OK;
 }
 

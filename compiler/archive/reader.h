@@ -104,6 +104,7 @@ typedef struct fidc_target_row {
     const char *name, *overload;   /* "aten::add", "Tensor" */
     fidc_target_kind kind;
     bool in_place;                 /* "aten::add_": the row is that of the functional name */
+    bool writes_out;               /* "aten::add.out": the row computes, its result is written into the argument out */
     bool rebinds;                  /* "aten::unsqueeze_": the argument's name means the output from here on */
 } fidc_target_row;
 

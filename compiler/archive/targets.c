@@ -18,7 +18,7 @@ static const scalar_target scalar_targets[] = {
 
 /* In place, but of the shape and not of the content: afterwards the argument's name means the new view. */
 static const char *const rebinding[] = {"aten::unsqueeze", "aten::squeeze", "aten::transpose", "aten::t", "aten::swapaxes",
-                                        "aten::swapdims", "aten::detach"};
+                                        "aten::swapdims", "aten::detach", "aten::resize"};
 
 /* What changes nothing in inference: the sub-graph takes its place. */
 static const char *const inlined[] = {"torch.ops.higher_order.wrap_with_set_grad_enabled", "torch.ops.higher_order.wrap_with_autocast"};
@@ -50,6 +50,19 @@ static void resolve_in_place(fidc_reader *r, fidc_target_row *row) {
     row->in_place = !row->rebinds;
 }
 
+/* "torch.ops.aten.add.out": the row that programs call so; one that gives one tensor. */
+static void resolve_out(const fidc_reader *r, fidc_target_row *row) {
+    const fid_op *op = fid_op_find_out(r->program->ops, row->name, strlen(row->name), row->overload, strlen(row->overload));
+    fid_schema_cursor cursor = fid_schema_begin(op ? op->schema : "() -> ()");
+    fid_schema_arg result;
+    size_t tensors = 0, others = 0;
+    if (!op || !row->overload[0]) return;
+    while (fid_schema_next_result(&cursor, &result)) *(result.type == FID_SCHEMA_TENSOR && !result.list ? &tensors : &others) += 1;
+    if (tensors != 1 || others) return;
+    row->op = op;
+    row->writes_out = true;
+}
+
 /* Splits "aten.add.Tensor" after "torch.ops." */
 static bool resolve_torch_op(fidc_reader *r, const char *text, fidc_target_row *row) {
     const char *first = strchr(text, '.'), *second = first ? strchr(first + 1, '.') : NULL;
@@ -62,6 +75,7 @@ static bool resolve_torch_op(fidc_reader *r, const char *text, fidc_target_row *
     if (!row->overload) return false;
     resolve_in_place(r, row);
     if (!row->op) row->op = fid_op_find(r->program->ops, row->name, row->overload);
+    if (!row->op) resolve_out(r, row);
     if (!row->op) row->op = fidc_custom_find(r->program, row->name, row->overload);
     return true;
 }

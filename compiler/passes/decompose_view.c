@@ -319,8 +319,20 @@ static fid_status to_device(fidc_rewriter *rw) { return to_copy_at(rw, 4); }
 static fid_status to_layout(fidc_rewriter *rw) { return to_copy_at(rw, 6); }
 static fid_status type_as(fidc_rewriter *rw) { return to_copy_at(rw, UINT32_MAX); }
 
+/* What a larger shape adds is not said. */
+static fid_status resize(fidc_rewriter *rw) {
+    fidc_value *x = fidc_rw_value(rw, 0), *out = fidc_rw_out(rw);
+    const fidc_expr *count = fidc_expr_product(rw->program, out->sizes, out->rank), *whole = fidc_expr_product(rw->program, x->sizes, x->rank);
+    bool fits = count == whole || (fidc_expr_is_const(count) && fidc_expr_is_const(whole) && count->constant <= whole->constant);
+    if (!fits) return fidc_rw_refuse(rw, "a tensor resized to more elements than it has: what the others are is not said");
+    x = fidc_rw_view(rw, x, &whole, 1);
+    if (count != whole) x = fidc_rw_slice(rw, x, 0, fidc_i(0), fidc_i(count->constant));
+    return fidc_rw_become(rw, fidc_rw_view(rw, x, out->sizes, out->rank));
+}
+
 static const fidc_rule_row rows[] = {
     {FID_OPID_view, view},
+    {FID_OPID_resize, resize},
     {FID_OPID_reshape, view},
     {FID_OPID__unsafe_view, view},
     {FID_OPID__reshape_alias, view_sizes},

@@ -114,6 +114,17 @@ class Counter(torch.nn.Module):
         return x + self.count
 
 
+class OutForms(torch.nn.Module):
+    """Results written into a tensor that is there, and a change of size in place."""
+
+    def forward(self, x, y):
+        z = torch.empty_like(x)
+        seen = z.view(-1)
+        torch.atan2(x, y, out=z)
+        rest = (x + y).resize_(2, 2)
+        return z + 1, seen, rest * 2
+
+
 class InPlace(torch.nn.Module):
     def forward(self, x, y):
         z = x + 1.5
@@ -287,6 +298,7 @@ def good():
     write("pickled_weight.pt2", pickled(members))
     write("counter.pt2", members_of(export(Counter(), (torch.tensor([3, 4]),))))
     write("counter_functional.pt2", members_of(export(Counter(), (torch.tensor([3, 4]),)).run_decompositions()))
+    write("out_forms.pt2", members_of(export(OutForms(), (torch.ones(2, 3), torch.ones(2, 3)))))
     write("in_place.pt2", members_of(export(InPlace(), (torch.ones(2, 3), torch.tensor(2.0)))))
     batch = Dim("batch", min=2, max=16)
     dynamic = export(Dynamic(), (torch.ones(3, 8), torch.ones(6, 8)), dynamic_shapes=({0: batch}, {0: 2 * batch}))

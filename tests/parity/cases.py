@@ -688,6 +688,20 @@ def dimensions_without_a_bound():
 
 
 @case
+def results_written_into_arguments():
+    """out= calls, seen through views of what they write; a tensor made smaller in place."""
+    def written(x, y):
+        z = torch.empty_like(x)
+        seen = z.view(-1)
+        torch.atan2(x, y, out=z)
+        half = z.clone()
+        torch.add(half[0], y[1], alpha=2, out=half[1])
+        return z + 1, seen, half, (x + y).resize_(2, 2) * 2
+
+    same(written, (torch.randn(2, 3), torch.randn(2, 3)))
+
+
+@case
 def spectra():
     """RU09: a Fourier transform exported and could not be loaded."""
     same(lambda x: torch.fft.rfft(x).abs() ** 2, (torch.rand(10, 512),), rtol=1e-4, atol=1e-3)
