@@ -65,12 +65,12 @@ static fid_status check_complete(const fidc_reader *r, const fidc_node *node, co
     return FID_OK;
 }
 
-/* Sub-graphs go to node->graphs, everything else to the arguments in order. */
 static bool is_out(const json_t *input) {
     const char *name = json_string_value(json_object_get(input, "name"));
     return name && strcmp(name, "out") == 0;
 }
 
+/* Sub-graphs go to node->graphs, everything else to the arguments in order; without the argument out if but_out. */
 static fid_status read_inputs(fidc_reader *r, fidc_scope *scope, const json_t *inputs, fidc_node *node, bool but_out) {
     call_schema schema;
     json_t *input;
