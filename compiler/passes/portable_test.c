@@ -158,6 +158,24 @@ static void a_call_rounds_once(void **state) {
     }
 }
 
+/* A mean of 64 in 8 or 11 bits is far from the mean: what is subtracted inside is not what leaves. */
+static void what_leaves_a_call_is_not_rounded_inside_it(void **state) {
+    (void)state;
+    static const char *const dtypes[] = {"f16", "bf16"};
+    for (size_t d = 0; d < 2; d++) {
+        char text[2048];
+        const char *t = dtypes[d];
+        snprintf(text, sizeof text, "method forward(%%x: f32[3, 4, 5], %%w: f32[4]) {\n  %%y: f32[3, 4, 5] = aten.add.Scalar(%%x, 64, 1)\n"
+                 "  %%h: %s[3, 4, 5] = aten._to_copy(%%y, dtype.%s, None, None, None, False, None)\n"
+                 "  %%g: %s[4] = aten._to_copy(%%w, dtype.%s, None, None, None, False, None)\n"
+                 "  %%a: %s[3, 4, 5], %%b: %s[4], %%c: %s[4], %%d: %s[4], %%e: %s[4] = "
+                 "aten._native_batch_norm_legit_functional(%%h, %%g, None, %%g, %%g, True, 0.3, 1e-05)\n"
+                 "  %%i: f32[3, 4, 5] = aten._to_copy(%%a, dtype.f32, None, None, None, False, None)\n"
+                 "  %%j: f32[4] = aten._to_copy(%%b, dtype.f32, None, None, None, False, None)\n  return %%i, %%j\n}\n", t, t, t, t, t, t, t, t, t);
+        same_numbers(text, d ? 1.0 / 256 : 1.0 / 2048);
+    }
+}
+
 static void a_call_of_one_operator_stays_in_its_dtype(void **state) {
     (void)state;
     pass_check c;
@@ -179,6 +197,7 @@ int main(void) {
         cmocka_unit_test(no_place_is_given_that_is_another_than_eagers),
         cmocka_unit_test(the_rest_is_that_of_the_reference_kernels),
         cmocka_unit_test(a_call_rounds_once),
+        cmocka_unit_test(what_leaves_a_call_is_not_rounded_inside_it),
         cmocka_unit_test(a_call_of_one_operator_stays_in_its_dtype),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

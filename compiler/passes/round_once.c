@@ -10,6 +10,7 @@ typedef struct rounding {
     fidc_graph *graph;
     fidc_value **wide;   /* by value id: what stands for it in float32, or NULL */
     bool *outer;         /* by value id: something outside its call reads it */
+    bool *inside;        /* by value id: another part of its call reads it */
     uint32_t *computing; /* by number of a call: parts that compute */
     uint32_t value_count;
 } rounding;
@@ -38,6 +39,7 @@ static bool read_by(rounding *r, const fidc_node *reader, const fidc_arg *args, 
         if (!is_half(value)) continue;
         half = true;
         if (value->origin != FIDC_FROM_NODE || !reader || !may_be_wide(reader) || value->producer->part_of != reader->part_of) r->outer[value->id] = true;
+        else r->inside[value->id] = true;
     }
     return half;
 }
@@ -84,7 +86,7 @@ static bool should_be_wide(const rounding *r, const fidc_node *node) {
     if (reads_wide(r, node->args, node->arg_count, node->part_of)) return true;
     if (r->computing[node->part_of] < 2) return false;
     for (uint32_t i = 0; i < node->output_count; i++) {
-        if (is_inner(r, node->outputs[i])) return true;
+        if (is_half(node->outputs[i]) && r->inside[node->outputs[i]->id]) return true;
     }
     return false;
 }
@@ -146,10 +148,12 @@ static fid_status round_graph(fidc_graph *graph) {
     rounding r = {.program = program, .graph = graph, .value_count = graph->value_count};
     r.wide = fidc_allocate(program, (r.value_count + 1) * sizeof *r.wide);
     r.outer = fidc_allocate(program, (r.value_count + 1) * sizeof *r.outer);
+    r.inside = fidc_allocate(program, (r.value_count + 1) * sizeof *r.inside);
     r.computing = fidc_allocate(program, (program->part_count + 1) * sizeof *r.computing);
-    if (!r.wide || !r.outer || !r.computing) return fid_fail(program->sink, FID_OUT_OF_MEMORY, "no memory to widen a graph");
+    if (!r.wide || !r.outer || !r.inside || !r.computing) return fid_fail(program->sink, FID_OUT_OF_MEMORY, "no memory to widen a graph");
     memset(r.wide, 0, (r.value_count + 1) * sizeof *r.wide);
     memset(r.outer, 0, (r.value_count + 1) * sizeof *r.outer);
+    memset(r.inside, 0, (r.value_count + 1) * sizeof *r.inside);
     memset(r.computing, 0, (program->part_count + 1) * sizeof *r.computing);
     survey(&r);
     for (fidc_node *node = graph->first, *next; node; node = next) {
