@@ -53,9 +53,25 @@ typedef struct line_part {
     uint32_t *rows;
 } line_part;
 
-/* Does the tile take the kernel line by line? */
+/* Does the tile take the kernel line by line? With a dilated kernel every dilation-th pixel of a line shares inputs. Padding and dilation
+ * may be as large as a number gets; within the image's size all that is computed of them stays small. */
 static bool takes_lines(const fid_window *w) {
-    return (w->kernel[2] == 3 || w->kernel[2] == 5) && w->dilation[2] == 1 && (w->stride[2] == 1 || w->stride[2] == 2);
+    bool near = w->padding[2] >= 0 && w->padding[2] <= w->in[2] && w->dilation[2] <= w->in[2];
+    return near && (w->kernel[2] == 3 || w->kernel[2] == 5) && (w->stride[2] == 1 || (w->stride[2] == 2 && w->dilation[2] == 1));
+}
+
+/* a / b rounded up, for b > 0 */
+static int64_t divide_up(int64_t a, int64_t b) { return a > 0 ? (a - 1) / b + 1 : -(-a / b); }
+
+/* Whole lines of the kernel for output columns from at[2] on: positions are `dilation` columns of the image apart. */
+static void set_lines(const fidk_conv *conv, const int64_t *at, const line_part *part, fidk_depthwise *tile) {
+    const fid_window *w = &conv->window;
+    int64_t first = at[2] * w->stride[2] - w->padding[2], step = w->dilation[2];
+    tile->taps = fidk_window_lines(w, conv->in_channels, at, part->offsets, part->rows);
+    tile->line_width = (size_t)w->kernel[2];
+    tile->tap_step = (size_t)step * conv->in_channels;
+    tile->left = divide_up(-first, step);
+    tile->columns = divide_up(w->in[2] - first, step) - tile->left;
 }
 
 /* Output columns x, x + step, ...: `pixels` of them. */
@@ -66,13 +82,13 @@ static void run_pixels(const fidk_conv *conv, size_t line, int64_t x, int64_t st
     size_t out = ((line - (size_t)conv->out_line) * (size_t)w->out[2] + (size_t)x) * conv->out_channels + part->channel;
     int64_t before = conv->in_line * w->in[2] * (int64_t)conv->in_channels; /* floats of the image that are not in memory */
     fidk_depthwise tile = {
-        .taps = (takes_lines(w) ? fidk_window_lines : fidk_window_taps)(w, conv->in_channels, at, part->offsets, part->rows),
-        .offsets = part->offsets, .rows = part->rows, .line_width = takes_lines(w) ? (size_t)w->kernel[2] : 0, .tap_step = conv->in_channels,
-        .left = w->padding[2] - x * w->stride[2], .columns = w->in[2],
+        .offsets = part->offsets, .rows = part->rows,
         .in = conv->input + line / lines * image + part->channel, .in_step = (size_t)(step * w->stride[2]) * conv->in_channels,
         .weights = conv->weights + part->channel * taps_of(conv), .panel = taps_of(conv) * FIDK_PANEL,
         .bias = conv->bias ? conv->bias + part->channel : NULL, .add = conv->add ? conv->add + out : NULL, .out = conv->out + out,
         .out_step = (size_t)step * conv->out_channels, .pixels = (size_t)pixels, .channels = part->channels, .low = -INFINITY, .high = INFINITY};
+    if (takes_lines(w)) set_lines(conv, at, part, &tile);
+    else tile.taps = fidk_window_taps(w, conv->in_channels, at, part->offsets, part->rows);
     const fid_activation *f = &conv->activation;
     if (f->kind == FID_ACTIVATION_RELU) tile.low = 0;
     if (f->kind == FID_ACTIVATION_CLAMP) tile.low = (float)f->a, tile.high = (float)f->b;
@@ -86,17 +102,17 @@ static void run_pixels(const fidk_conv *conv, size_t line, int64_t x, int64_t st
 }
 
 static void run_line(const fidk_conv *conv, size_t line, const line_part *part) {
+    const fid_window *w = &conv->window;
     int64_t begin, end;
-    if (takes_lines(&conv->window)) {
-        run_pixels(conv, line, 0, 1, conv->window.out[2], part);
+    if (takes_lines(w)) {
+        const int64_t step = w->dilation[2];
+        for (int64_t x = 0; x < step && x < w->out[2]; x++) run_pixels(conv, line, x, step, divide_up(w->out[2] - x, step), part);
         return;
     }
-    fidk_window_middle(&conv->window, &begin, &end);
+    fidk_window_middle(w, &begin, &end);
     for (int64_t x = 0; x < begin; x++) run_pixels(conv, line, x, 1, 1, part);
-    /* With a dilated kernel every dilation-th pixel shares inputs: each such sequence is taken by itself. */
-    int64_t step = conv->window.stride[2] == 1 ? conv->window.dilation[2] : 1;
-    for (int64_t x = begin; x < begin + step && x < end; x++) run_pixels(conv, line, x, step, (end - x + step - 1) / step, part);
-    for (int64_t x = end; x < conv->window.out[2]; x++) run_pixels(conv, line, x, 1, 1, part);
+    if (begin < end) run_pixels(conv, line, begin, 1, end - begin, part);
+    for (int64_t x = end; x < w->out[2]; x++) run_pixels(conv, line, x, 1, 1, part);
 }
 
 /* Channels to take through all lines of a task before the next: the lines under the kernel then stay in the first-level cache. An

@@ -78,7 +78,7 @@ typedef struct fidk_depthwise {
     const uint32_t *rows;   /* (taps), row of the weight panel */
     size_t taps;
     /* line_width 3 or 5: a tap is a whole line of the kernel instead, its positions tap_step floats and one row apart; in_step is
-     * tap_step or twice it. Position 0 of pixel 0 lies `left` columns before the image, which has `columns`: what is outside is not read. */
+     * tap_step or twice it. Position 0 of pixel 0 lies `left` positions before the image, which has `columns`: what is outside is not read. */
     size_t line_width;
     size_t tap_step;
     int64_t left, columns;
