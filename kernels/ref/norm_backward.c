@@ -40,58 +40,46 @@ static void store_asked(fid_call *call, uint32_t mask, uint32_t k, double *value
     fidk_dense_store(out, values);
 }
 
-/* grad_out, input, normalized_shape, mean, rstd, weight?, bias?, output_mask */
-static fid_status run_layer_norm(fid_call *call) {
-    rows r = {.width = fid_tensor_numel(fid_out_tensor(call, 1))};
+/* Row i is of group i % groups, and each channel of a group is `points` numbers of it long. The mean stands at argument `mean_arg`, rstd
+ * after it. */
+static fid_status run_rows(fid_call *call, rows *r, size_t groups, size_t points, uint32_t mean_arg, uint32_t weight_arg, uint32_t mask_arg) {
+    size_t own = r->width / points, channels = groups * own;
     double *weight, *grad_weight, *grad_bias, *g;
-    FID_TRY(load_rows(call, 3, &r));
-    r.count = r.width ? fid_tensor_numel(fid_arg_tensor(call, 1)) / r.width : 0;
-    FIDK_NEED(weight = fidk_dense_load_or(call, fid_arg_tensor(call, 5), r.width, 1));
-    FIDK_NEED(grad_weight = fidk_doubles(call, r.width));
-    FIDK_NEED(grad_bias = fidk_doubles(call, r.width));
-    FIDK_NEED(g = fidk_doubles(call, r.width));
-    for (size_t j = 0; j < r.width; j++) grad_weight[j] = grad_bias[j] = 0;
-    for (size_t i = 0; i < r.count; i++) {
-        for (size_t j = 0; j < r.width; j++) {
-            double grad = r.grad[i * r.width + j];
-            g[j] = grad * weight[j];
-            grad_weight[j] += grad * (r.input[i * r.width + j] - r.mean[i]) * r.scale[i];
-            grad_bias[j] += grad;
+    FID_TRY(load_rows(call, mean_arg, r));
+    FIDK_NEED(weight = fidk_dense_load_or(call, fid_arg_tensor(call, weight_arg), channels, 1));
+    FIDK_NEED(grad_weight = fidk_doubles(call, channels));
+    FIDK_NEED(grad_bias = fidk_doubles(call, channels));
+    FIDK_NEED(g = fidk_doubles(call, r->width));
+    for (size_t c = 0; c < channels; c++) grad_weight[c] = grad_bias[c] = 0;
+    for (size_t i = 0; i < r->count; i++) {
+        for (size_t j = 0; j < r->width; j++) {
+            size_t c = i % groups * own + j / points;
+            double grad = r->grad[i * r->width + j];
+            g[j] = grad * weight[c];
+            grad_weight[c] += grad * (r->input[i * r->width + j] - r->mean[i]) * r->scale[i];
+            grad_bias[c] += grad;
         }
-        row_gradient(&r, i, g);
+        row_gradient(r, i, g);
     }
-    store_asked(call, 7, 0, r.grad_input);
-    store_asked(call, 7, 1, grad_weight);
-    store_asked(call, 7, 2, grad_bias);
+    store_asked(call, mask_arg, 0, r->grad_input);
+    store_asked(call, mask_arg, 1, grad_weight);
+    store_asked(call, mask_arg, 2, grad_bias);
     return FID_OK;
 }
 
-/* grad_out, input, mean, rstd, weight?, N, C, HxW, group, output_mask */
+/* grad_out, input, normalized_shape, mean, rstd, weight?, bias?, output_mask: each number of a row is a channel. */
+static fid_status run_layer_norm(fid_call *call) {
+    rows r = {.width = fid_tensor_numel(fid_out_tensor(call, 1))};
+    r.count = r.width ? fid_tensor_numel(fid_arg_tensor(call, 1)) / r.width : 0;
+    return run_rows(call, &r, 1, 1, 3, 5, 7);
+}
+
+/* grad_out, input, mean, rstd, weight?, N, C, HxW, group, output_mask; the shape function has checked that nothing divides by 0. */
 static fid_status run_group_norm(fid_call *call) {
     size_t items = (size_t)fid_arg_int(call, 5), channels = (size_t)fid_arg_int(call, 6), points = (size_t)fid_arg_int(call, 7);
-    size_t groups = (size_t)fid_arg_int(call, 8), own = channels / groups; /* channels of a group */
-    rows r = {.count = items * groups, .width = own * points};
-    double *weight, *grad_weight, *grad_bias, *g;
-    FID_TRY(load_rows(call, 2, &r));
-    FIDK_NEED(weight = fidk_dense_load_or(call, fid_arg_tensor(call, 4), channels, 1));
-    FIDK_NEED(grad_weight = fidk_doubles(call, channels));
-    FIDK_NEED(grad_bias = fidk_doubles(call, channels));
-    FIDK_NEED(g = fidk_doubles(call, r.width));
-    for (size_t c = 0; c < channels; c++) grad_weight[c] = grad_bias[c] = 0;
-    for (size_t i = 0; i < r.count; i++) {
-        for (size_t j = 0; j < r.width; j++) {
-            size_t c = i % groups * own + j / points;
-            double grad = r.grad[i * r.width + j];
-            g[j] = grad * weight[c];
-            grad_weight[c] += grad * (r.input[i * r.width + j] - r.mean[i]) * r.scale[i];
-            grad_bias[c] += grad;
-        }
-        row_gradient(&r, i, g);
-    }
-    store_asked(call, 9, 0, r.grad_input);
-    store_asked(call, 9, 1, grad_weight);
-    store_asked(call, 9, 2, grad_bias);
-    return FID_OK;
+    size_t groups = (size_t)fid_arg_int(call, 8);
+    rows r = {.count = items * groups, .width = channels / groups * points};
+    return run_rows(call, &r, groups, points, 2, 4, 9);
 }
 
 /* grad_output, indices, num_weights, padding_idx, scale_grad_by_freq */
