@@ -269,26 +269,12 @@ static const char *const equal_programs[] = {
     "  %b: f32[5] = aten.logspace.Tensor_Scalar(%x, 2, 5, 3.0, dtype.f32, None, None, None)\n  return %a, %b\n}\n",
 };
 
-static size_t numbers_of(const char *text, bool portable, double *out) {
-    pass_check c;
-    pass_open(&c, text);
-    if (portable) {
-        pass_ok(&c, fidc_decompose(c.program, FIDC_TARGET_PORTABLE));
-        pass_ok(&c, fidc_fold(c.program));
-        pass_ok(&c, fidc_verify(c.program));
-        pass_ok(&c, fidc_check_supported(c.program, FIDC_TARGET_PORTABLE));
-    }
-    size_t count = pass_run(&c, out);
-    pass_close(&c);
-    return count;
-}
-
 static void the_portable_form_gives_the_same_numbers(void **state) {
     (void)state;
     static double before[PASS_MOST_NUMBERS], after[PASS_MOST_NUMBERS];
     for (size_t p = 0; p < sizeof equal_programs / sizeof equal_programs[0]; p++) {
-        size_t count = numbers_of(equal_programs[p], false, before);
-        assert_int_equal(numbers_of(equal_programs[p], true, after), count);
+        size_t count = pass_numbers(equal_programs[p], false, before);
+        assert_int_equal(pass_numbers(equal_programs[p], true, after), count);
         for (size_t i = 0; i < count; i++) {
             bool same = before[i] == after[i] || (isnan(before[i]) && isnan(after[i])) ||
                         fabs(before[i] - after[i]) <= 2e-5 * (1 + fabs(before[i]));

@@ -114,4 +114,20 @@ static inline size_t pass_run(pass_check *c, double *out) {
     return count;
 }
 
+/* The numbers of a program as it is, or of its form for upstream's target after all passes that make it. */
+static inline size_t pass_numbers(const char *text, bool portable, double *out) {
+    pass_check c;
+    pass_open(&c, text);
+    if (portable) {
+        pass_ok(&c, fidc_decompose(c.program, FIDC_TARGET_PORTABLE));
+        pass_ok(&c, fidc_round_once(c.program));
+        pass_ok(&c, fidc_fold(c.program));
+        pass_ok(&c, fidc_verify(c.program));
+        pass_ok(&c, fidc_check_supported(c.program, FIDC_TARGET_PORTABLE));
+    }
+    size_t count = pass_run(&c, out);
+    pass_close(&c);
+    return count;
+}
+
 #endif

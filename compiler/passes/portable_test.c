@@ -2,26 +2,11 @@
  * 16-bit floats round. */
 #include "compiler/passes/pass_check.h"
 
-static size_t numbers_of(const char *text, bool portable, double *out) {
-    pass_check c;
-    pass_open(&c, text);
-    if (portable) {
-        pass_ok(&c, fidc_decompose(c.program, FIDC_TARGET_PORTABLE));
-        pass_ok(&c, fidc_round_once(c.program));
-        pass_ok(&c, fidc_fold(c.program));
-        pass_ok(&c, fidc_verify(c.program));
-        pass_ok(&c, fidc_check_supported(c.program, FIDC_TARGET_PORTABLE));
-    }
-    size_t count = pass_run(&c, out);
-    pass_close(&c);
-    return count;
-}
-
 /* Within `tolerance` of the reference, relative to it beyond 1. */
 static void same_numbers(const char *text, double tolerance) {
     static double before[PASS_MOST_NUMBERS], after[PASS_MOST_NUMBERS];
-    size_t count = numbers_of(text, false, before);
-    assert_int_equal(numbers_of(text, true, after), count);
+    size_t count = pass_numbers(text, false, before);
+    assert_int_equal(pass_numbers(text, true, after), count);
     for (size_t i = 0; i < count; i++) {
         bool same = before[i] == after[i] || (isnan(before[i]) && isnan(after[i])) || fabs(before[i] - after[i]) <= tolerance * (1 + fabs(before[i]));
         if (!same) fail_msg("element %zu is %.17g, was %.17g in\n%s", i, after[i], before[i], text);
