@@ -9,6 +9,7 @@
 
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/pack_weights.h"
+#include "platform/posix/cpu_detect.h"
 
 static const struct {
     const char *name;
